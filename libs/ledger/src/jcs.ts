@@ -1,0 +1,105 @@
+import { utf8Decode } from './bytes.js';
+import { LedgerError } from './errors.js';
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** Arrays and objects within one another, at most. */
+export const MAX_JSON_DEPTH = 64;
+/** The largest text that {@link parseCanonicalJson} reads unless told otherwise: 32 MiB. */
+const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Characters that JSON writes as they are. Longer or other strings go through JSON.stringify, which escapes as RFC 8785 says. */
+const PLAIN_STRING = /^[ !#-[\]-~]*$/;
+
+/**
+ * The RFC 8785 (JCS) text of a value.
+ * @param numbers `exact` (the default, the ledger's rule) refuses magnitudes past 2^53-1, which other languages read differently; `any`
+ * writes every finite number, as the RFC does
+ * @throws LedgerError `not_json` on what JSON cannot say (undefined, NaN, infinities, bigint, functions, holes, instances of classes, lone
+ * surrogates), on a number that `numbers` refuses, and past 64 levels, so on a cycle too
+ */
+export function canonicalJson(value: unknown, numbers: 'exact' | 'any' = 'exact'): string {
+  return write(value, numbers === 'exact' ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE, 0);
+}
+
+/**
+ * Reads a JSON text that is its own RFC 8785 form, byte for byte. Duplicate keys, -0, 1.0, spaces, needless escapes, keys out of order,
+ * integers past 2^53-1 and lone surrogates are refused, because their canonical text differs or does not exist.
+ * @param maxBytes size limit in bytes, 32 MiB by default
+ * @throws LedgerError `payload_not_canonical`
+ */
+export function parseCanonicalJson(bytes: Uint8Array, maxBytes = DEFAULT_MAX_BYTES): JsonValue {
+  if (bytes.length > maxBytes) throw notCanonical(`Keep the JSON text within ${maxBytes} bytes.`);
+  let text: string;
+  let value: JsonValue;
+  let canonical: string;
+  try {
+    text = utf8Decode(bytes);
+    value = JSON.parse(text);
+    canonical = canonicalJson(value);
+  } catch (cause) {
+    throw notCanonical('Write the payload as RFC 8785 JSON.', cause);
+  }
+  if (canonical !== text) throw notCanonical('Write the payload in its RFC 8785 form: the bytes differ from it.');
+  return value;
+}
+
+function write(value: unknown, maxNumber: number, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return writeString(value);
+    case 'number':
+      // Also false for NaN.
+      if (Math.abs(value) <= maxNumber) return value === 0 ? '0' : String(value);
+      throw notJson(`Write the number ${value} as text: JSON readers do not agree on it.`);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      if (depth === MAX_JSON_DEPTH) throw notJson(`Nest at most ${MAX_JSON_DEPTH} levels of JSON.`);
+      return Array.isArray(value) ? writeArray(value, maxNumber, depth + 1) : writeObject(value, maxNumber, depth + 1);
+    default:
+      throw notJson(`Leave out or convert a value of type ${typeof value}: JSON has none.`);
+  }
+}
+
+function writeString(text: string): string {
+  if (PLAIN_STRING.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw notJson('Remove the lone surrogate: JSON text cannot carry it.');
+  return JSON.stringify(text);
+}
+
+function writeArray(items: readonly unknown[], maxNumber: number, depth: number): string {
+  let text = '[';
+  for (let index = 0; index < items.length; index++) {
+    if (index > 0) text += ',';
+    text += write(items[index], maxNumber, depth);
+  }
+  return `${text}]`;
+}
+
+function writeObject(value: object, maxNumber: number, depth: number): string {
+  const prototype = Object.getPrototypeOf(value);
+  // The second test is true for the Object.prototype of another realm (a frame, a worker) as well.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notJson('Convert the instance of a class to a plain object first.');
+  }
+  // The default order of sort() is by UTF-16 code unit, as RFC 8785 section 3.2.3 asks.
+  const keys = Object.keys(value).sort();
+  const members = value as { readonly [key: string]: unknown };
+  let text = '{';
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    text += `${index > 0 ? ',' : ''}${writeString(key)}:${write(members[key], maxNumber, depth)}`;
+  }
+  return `${text}}`;
+}
+
+function notJson(message: string): LedgerError {
+  return new LedgerError('not_json', message);
+}
+
+function notCanonical(message: string, cause?: unknown): LedgerError {
+  return new LedgerError('payload_not_canonical', message, cause === undefined ? undefined : { cause });
+}
