@@ -1,0 +1,115 @@
+import type { AttachmentRef, Entry, EvalRunId, Joining, JsonValue, LiveChains, SignedDraft, SignedEntry } from '#lib/ledger';
+
+/**
+ * `confirmed`: read back, joined the live chain, and nothing that was read displaces the writer or ends the ledger.
+ * `lost`: it no longer can join.
+ */
+export type AppendAnswer = 'confirmed' | 'lost';
+
+/** A stored record, verified by nobody. Positions grow along the log and mean nothing else. */
+export interface LogRecord {
+  readonly position: number;
+  readonly record: SignedEntry;
+}
+
+export interface LogListener {
+  /** Every verified entry in log order, at once after it went into `live`. It must not throw, and it must not wait. */
+  entry(entry: Entry, joining: Joining, live: LiveChains): void;
+  /** A record that no trusted key signed, or whose signer wrote no entry of this format. */
+  foreign?(position: number, reason: string): void;
+}
+
+export interface Following {
+  /** The fold of all that was read so far, shared by all followers in this process: read it, never change it. */
+  readonly live: LiveChains;
+  /** Resolves when everything that stood in the log at the time of the call has been delivered. */
+  caughtUp(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * The ledger of all evaluations: the only source of truth. An adapter folds the live chains itself, so that every
+ * user of a log in a process sees the same answer.
+ */
+export interface EventLog {
+  /**
+   * Appends entries of one ledger, each the next of the one before. Resolves when all were read back, or when one is
+   * lost (then so are those after it). Their attachments are stored first.
+   * @throws LogError `log_full`, `log_read_only`, `log_corrupt`, `log_closed`
+   */
+  append(entries: readonly SignedDraft[]): Promise<AppendAnswer>;
+  /** Delivers the evaluation from its first record on, and goes on as it grows. Resolves when caught up. */
+  follow(evaluation: EvalRunId, listener: LogListener): Promise<Following>;
+  /** The records of one evaluation in log order, to the end as of now. Streams: memory is flat in the length. */
+  records(evaluation: EvalRunId): AsyncIterable<LogRecord>;
+  /** Every evaluation that has a record, oldest first. */
+  evaluations(): AsyncIterable<EvalRunId>;
+  putAttachment(bytes: Uint8Array): Promise<AttachmentRef>;
+  /** The bytes, checked against the hash; `null` where they are not here (any more). */
+  attachment(sha256: string): Promise<Uint8Array | null>;
+}
+
+export const TOPICS = [
+  'eval.requested',
+  'eval.accepted',
+  'eval.child-run.commands',
+  'eval.index',
+  'eval.report',
+  'eval.dead-letter',
+] as const;
+export type Topic = (typeof TOPICS)[number];
+
+export interface TopicRecord {
+  readonly position: number;
+  readonly key: string;
+  readonly value: JsonValue;
+}
+
+export interface Consumer {
+  /** Everything below `position` is finished: a restart of the group begins there. Never moves back. */
+  commit(position: number): Promise<void>;
+  stop(): void;
+}
+
+/** The topics beside the ledger: what goes through them is a hint or a request, and is believed by nobody. */
+export interface Topics {
+  /** Resolves with the record's position when it is durable. */
+  publish(topic: Topic, key: string, value: JsonValue): Promise<number>;
+  /**
+   * Delivers from the group's committed position on, in order, each record once per consumer. The handler must not
+   * throw and must not wait: long work goes elsewhere, and the position is committed when it is done.
+   */
+  consume(topic: Topic, group: string, handler: (record: TopicRecord) => void): Promise<Consumer>;
+  /** The records of a topic that are still kept, to the end as of now. */
+  list(topic: Topic): AsyncIterable<TopicRecord>;
+}
+
+/** Tells a second executor that the first is alive. It saves money; the log keeps the truth when a lease is wrong. */
+export interface Leases {
+  /** Takes or renews the lease for `ttlMs`; false while somebody else's is alive. */
+  hold(name: string, holder: string, ttlMs: number): Promise<boolean>;
+  release(name: string, holder: string): Promise<void>;
+}
+
+/** `retryable`: the same call may succeed later, with nothing changed by this one. */
+export class LogError extends Error {
+  override readonly name = 'LogError';
+  constructor(
+    readonly code:
+      | 'log_full'
+      | 'log_read_only'
+      | 'log_corrupt'
+      | 'log_closed'
+      | 'log_not_ours'
+      | 'log_newer'
+      | 'log_busy'
+      | 'log_missing'
+      | 'log_unreadable',
+    message: string,
+    options?: ErrorOptions & { readonly retryable?: boolean },
+  ) {
+    super(message, options);
+    this.retryable = options?.retryable ?? false;
+  }
+  readonly retryable: boolean;
+}

@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import { type AttachmentRef, attachmentSchema, BODIES, type BodyOf, type EntryType, isEntryType, type Writer } from './bodies.js';
+import { concatBytes, fromHex, toHex, utf8 } from './bytes.js';
+import { pae } from './dsse.js';
+import { LedgerError } from './errors.js';
+import { CHILD_RUN_ID, EVAL_RUN_ID, HASH } from './ids.js';
+import type { EntryHash, EvalRunId, KeyId, LedgerId, LedgerRef } from './ids.js';
+import { ledgerRef } from './ids.js';
+import { canonicalJson, type JsonObject, parseCanonicalJson } from './jcs.js';
+import type { Role } from './roles.js';
+import { sha256 } from './sha256.js';
+
+export const PAYLOAD_TYPE = 'application/vnd.truss.ledger-entry.v1+json';
+/** A larger body is an attachment. */
+export const MAX_INLINE_BODY = 64 * 1024;
+
+/** A DSSE envelope with its one signature, as stored: `payload` is the exact bytes that were signed. */
+export interface SignedEntry {
+  readonly payloadType: string;
+  readonly payload: Uint8Array;
+  readonly keyid: KeyId;
+  readonly signature: Uint8Array;
+}
+
+/** The signed fields of an entry but its type and body. */
+export interface EntryHeader {
+  /** RFC 3339 UTC with milliseconds: a claim, never evidence of order. */
+  readonly at: string;
+  readonly eval: EvalRunId;
+  readonly key: KeyId;
+  readonly ledger: LedgerId;
+  readonly prev: EntryHash;
+  readonly role: Role;
+  readonly seq: number;
+  readonly session: string;
+}
+
+interface Sealed {
+  readonly hash: EntryHash;
+  readonly envelope: SignedEntry;
+}
+
+/** An entry whose signature was checked; its body may still be an attachment. */
+export interface OpenedEntry extends EntryHeader, Sealed {
+  readonly type: EntryType;
+  readonly body: JsonObject;
+}
+
+export type EntryOf<T extends EntryType> = EntryHeader & Sealed & { readonly type: T; readonly body: BodyOf<T> };
+/** An entry with its body at hand and of its type's shape. */
+export type Entry = { [T in EntryType]: EntryOf<T> }[EntryType];
+
+/** What a writer wants recorded: the log position, the clock and the signature come later. */
+export type Draft = { [T in EntryType]: { readonly type: T; readonly body: BodyOf<T> } }[EntryType];
+
+export interface TrustedKey {
+  readonly id: KeyId;
+  readonly role: Role;
+  readonly operator: string;
+  verify(message: Uint8Array, signature: Uint8Array): boolean;
+  verifyAsync(message: Uint8Array, signature: Uint8Array): Promise<boolean>;
+}
+export interface KeyRing {
+  get(id: string): TrustedKey | undefined;
+}
+
+/** Holds a private key and shows only what it signs. */
+export interface Signer {
+  readonly keyId: KeyId;
+  readonly role: Role;
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+const headerSchema = z.strictObject({
+  at: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  body: z.custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v)),
+  eval: z.string().regex(EVAL_RUN_ID),
+  key: z.string().regex(HASH),
+  ledger: z.string().refine((s) => EVAL_RUN_ID.test(s) || CHILD_RUN_ID.test(s)),
+  prev: z.string().regex(HASH),
+  role: z.enum(['coordinator', 'executor', 'projector', 'requester']),
+  seq: z.int().min(0),
+  session: z.string().regex(/^[0-9a-f]{32}$/),
+  type: z.string(),
+  v: z.int(),
+});
+
+export type ForeignCode = 'foreign_record' | 'key_unknown';
+export type DefectCode = 'payload_not_canonical' | 'entry_type_unknown' | 'role_not_permitted' | 'ledger_mismatch' | 'body_malformed';
+
+/**
+ * What a record turned out to be. `foreign`: no trusted key signed it, so it is not an entry, only noise.
+ * `defect`: a trusted key signed something that is no entry of this format.
+ */
+export type Opened =
+  | { readonly kind: 'entry'; readonly entry: OpenedEntry }
+  | { readonly kind: 'foreign'; readonly code: ForeignCode; readonly reason: string }
+  | { readonly kind: 'defect'; readonly code: DefectCode; readonly reason: string; readonly key: KeyId; readonly hash: EntryHash };
+
+const ENTRY_DOMAIN = utf8('truss.entry.v1\0');
+const GENESIS_DOMAIN = utf8('truss.genesis.v1\0');
+
+/** SHA-256(`"truss.entry.v1\0"` ‖ PAE ‖ signature): it pins the signature too. */
+export function entryHash(entry: Pick<SignedEntry, 'payloadType' | 'payload' | 'signature'>): EntryHash {
+  return hashOf(pae(entry.payloadType, entry.payload), entry.signature);
+}
+
+function hashOf(message: Uint8Array, signature: Uint8Array): EntryHash {
+  return toHex(sha256(ENTRY_DOMAIN, message, signature)) as EntryHash;
+}
+
+/** `prev` of an evaluation's first entry. */
+export function genesisHash(evaluation: EvalRunId): EntryHash {
+  return toHex(sha256(GENESIS_DOMAIN, utf8(evaluation))) as EntryHash;
+}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return toHex(sha256(bytes));
+}
+
+/** The signature is checked over the stored bytes before anything in them is parsed. */
+export function openEntry(record: SignedEntry, keys: KeyRing): Opened {
+  const key = keys.get(record.keyid);
+  if (key === undefined) return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
+  const message = pae(record.payloadType, record.payload);
+  if (!key.verify(message, record.signature)) return UNVERIFIED;
+  return parseSigned(record, key, hashOf(message, record.signature));
+}
+
+/** As `openEntry`, with the signature checked off this thread. */
+export async function openEntryAsync(record: SignedEntry, keys: KeyRing): Promise<Opened> {
+  const key = keys.get(record.keyid);
+  if (key === undefined) return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
+  const message = pae(record.payloadType, record.payload);
+  if (!(await key.verifyAsync(message, record.signature))) return UNVERIFIED;
+  return parseSigned(record, key, hashOf(message, record.signature));
+}
+
+const UNVERIFIED: Opened = { kind: 'foreign', code: 'foreign_record', reason: 'the signature does not verify' };
+
+function parseSigned(record: SignedEntry, key: TrustedKey, hash: EntryHash): Opened {
+  const defect = (code: DefectCode, reason: string): Opened => ({ kind: 'defect', code, reason, key: key.id, hash });
+  if (record.payloadType !== PAYLOAD_TYPE) return defect('entry_type_unknown', `payload type ${record.payloadType}`);
+  let payload: unknown;
+  try {
+    payload = parseCanonicalJson(record.payload);
+  } catch (error) {
+    return defect('payload_not_canonical', error instanceof Error ? error.message : 'not canonical JSON');
+  }
+  const parsed = headerSchema.safeParse(payload);
+  if (!parsed.success) return defect('body_malformed', z.prettifyError(parsed.error));
+  const { v, type, body, ...rest } = parsed.data;
+  if (v !== 1) return defect('entry_type_unknown', `format version ${v}`);
+  if (!isEntryType(type)) return defect('entry_type_unknown', `entry type ${type}`);
+  const header = rest as EntryHeader;
+  if (header.key !== key.id || header.role !== key.role) {
+    return defect('role_not_permitted', `signed by ${key.role} ${key.id}, but says ${header.role} ${header.key}`);
+  }
+  if (header.ledger !== header.eval && !header.ledger.startsWith(`${header.eval}.`)) {
+    return defect('ledger_mismatch', `ledger ${header.ledger} is not of evaluation ${header.eval}`);
+  }
+  return { kind: 'entry', entry: { ...header, type, body, hash, envelope: record } };
+}
+
+/** The attachment that holds an entry's body, or `null` where the body stands in the entry. */
+export function attachedBody(entry: OpenedEntry): AttachmentRef | null {
+  const parsed = attachmentSchema.safeParse((entry.body as { attachment?: unknown }).attachment);
+  return parsed.success && Object.keys(entry.body).length === 1 ? parsed.data : null;
+}
+
+/**
+ * Gives an entry its typed body; `attachment` are the bytes that `attachedBody` names, if it names any.
+ * @throws LedgerError `attachment_missing`, `attachment_mismatch`, `body_malformed`
+ */
+export function typedEntry(entry: OpenedEntry, attachment?: Uint8Array): Entry {
+  const attached = attachedBody(entry);
+  let body: unknown = entry.body;
+  if (attached !== null) {
+    if (attachment === undefined) throw new LedgerError('attachment_missing', `the body of ${refOf(entry)} is not at hand: ${attached.sha256}`);
+    if (attachment.length !== attached.size || sha256Hex(attachment) !== attached.sha256) {
+      throw new LedgerError('attachment_mismatch', `the attachment of ${refOf(entry)} is not what its hash names: ${attached.sha256}`);
+    }
+    body = parseCanonicalJson(attachment);
+  }
+  const parsed = BODIES[entry.type].safeParse(body);
+  if (!parsed.success) throw new LedgerError('body_malformed', `${refOf(entry)} (${entry.type}): ${z.prettifyError(parsed.error)}`);
+  return { ...entry, body: parsed.data } as Entry;
+}
+
+/** Where and by whom a draft is to be written. */
+export interface Place {
+  readonly eval: EvalRunId;
+  readonly ledger: LedgerId;
+  readonly prev: EntryHash;
+  readonly seq: number;
+  readonly session: string;
+  readonly at: string;
+}
+
+export interface SignedDraft {
+  readonly entry: Entry;
+  /** Bytes to store before the entry, where its body is over 64 KiB. */
+  readonly attachment: { readonly ref: AttachmentRef; readonly bytes: Uint8Array } | null;
+}
+
+/** Signs a draft for its place. The caller stores the attachment, if there is one, before it appends the entry. */
+export async function signDraft(draft: Draft, place: Place, signer: Signer): Promise<SignedDraft> {
+  const bodyText = canonicalJson(draft.body);
+  let attachment: SignedDraft['attachment'] = null;
+  let inline = bodyText;
+  if (bodyText.length > MAX_INLINE_BODY || (bodyText.length * 3 > MAX_INLINE_BODY && utf8(bodyText).length > MAX_INLINE_BODY)) {
+    const bytes = utf8(bodyText);
+    attachment = { ref: { sha256: sha256Hex(bytes), size: bytes.length }, bytes };
+    inline = canonicalJson({ attachment: attachment.ref });
+  }
+  const header: EntryHeader = { ...place, key: signer.keyId, role: signer.role };
+  // The keys in JCS order, so that the body is not canonicalised twice.
+  const payload = utf8(
+    `{"at":"${header.at}","body":${inline},"eval":"${header.eval}","key":"${header.key}","ledger":"${header.ledger}","prev":"${header.prev}"` +
+      `,"role":"${header.role}","seq":${header.seq},"session":"${header.session}","type":"${draft.type}","v":1}`,
+  );
+  const message = pae(PAYLOAD_TYPE, payload);
+  const signature = await signer.sign(message);
+  const envelope: SignedEntry = { payloadType: PAYLOAD_TYPE, payload, keyid: signer.keyId, signature };
+  const entry = { ...header, type: draft.type, body: draft.body, hash: hashOf(message, signature), envelope } as Entry;
+  return { entry, attachment };
+}
+
+export function refOf(entry: EntryHeader & { readonly hash: EntryHash }): LedgerRef {
+  return ledgerRef(entry.ledger, entry.seq, entry.hash);
+}
+
+export function writerOf(entry: EntryHeader): Writer {
+  return { key: entry.key, session: entry.session };
+}
+
+export function sameWriter(a: Writer, b: Writer): boolean {
+  return a.key === b.key && a.session === b.session;
+}
+
+/** Key id = SHA-256(`"truss.key.v1\0"` ‖ role ‖ `"\0"` ‖ 32-byte public key), so one key in two roles is two keys. */
+export function keyId(role: Role, publicKey: Uint8Array): KeyId {
+  return toHex(sha256(concatBytes(utf8('truss.key.v1\0'), utf8(role), utf8('\0'), publicKey))) as KeyId;
+}
+
+export function publicKeyBytes(hex: string): Uint8Array {
+  const bytes = fromHex(hex);
+  if (bytes.length !== 32) throw new LedgerError('key_rejected', 'an Ed25519 public key has 32 bytes');
+  return bytes;
+}

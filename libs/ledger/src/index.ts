@@ -1,0 +1,15 @@
+export * from './bodies.js';
+export * from './bytes.js';
+export * from './dsse.js';
+export * from './entry.js';
+export * from './envelope.js';
+export * from './errors.js';
+export * from './ids.js';
+export * from './jcs.js';
+export * from './live-chain.js';
+export * from './merkle.js';
+export * from './roles.js';
+export * from './sha256.js';
+export * from './trust-store.js';
+export * from './usage.js';
+export { admitPublicKey, publicKeyFromSeed, sign, signAsync, verifySignature, verifySignatureAsync } from '#ledger-crypto';

@@ -1,0 +1,42 @@
+import { test } from 'vitest';
+import canonicalize from 'canonicalize';
+import * as crypto from 'node:crypto';
+import * as node from './ed25519/node.js';
+import * as noble from './ed25519/noble.js';
+import { fromHex, toHex, toBase64, fromBase64, utf8, utf8Decode, concatBytes } from './bytes.js';
+import { canonicalJson, parseCanonicalJson } from './jcs.js';
+import { pae } from './dsse.js';
+import { MerkleTree } from './merkle.js';
+function time(name: string, n: number, f: () => unknown) { for (let i = 0; i < Math.min(n, 2000); i++) f(); let best = 1e9; for (let r = 0; r < 3; r++) { const t = performance.now(); for (let i = 0; i < n; i++) f(); best = Math.min(best, (performance.now() - t) / n * 1000);} console.log(name, best.toFixed(2), 'us'); }
+const h = 'a'.repeat(64);
+const entry = { at: '2026-12-01T10:00:00.000Z', body: { call: 'c1', model: 'mock', usage: { input_tokens: 1200, output_tokens: 45, cache_read_tokens: 0, unknown: false }, cost: { micro_usd: 120 }, note: 'step' }, eval: 'ev_' + 'b'.repeat(32), key: h, ledger: 'ev_' + 'b'.repeat(32) + '.0.on.1.1', prev: h, role: 'executor', seq: 12, session: 'c'.repeat(32), type: 'model_call_completed', v: 1 };
+const big = { rows: Array.from({ length: 20000 }, (_, i) => ({ ...entry, seq: i, 'ö': 'text with "quotes"\nand lines ' + i, frac: i / 7 })) };
+function fastParse(bytes: Uint8Array) { const text = utf8Decode(bytes); const v = JSON.parse(text); return JSON.stringify(v) === text ? v : null; }
+test('bench', async () => {
+  const text = canonicalJson(entry); const bytes = utf8(text);
+  console.log('entry bytes', bytes.length);
+  if (canonicalize(entry) !== text || canonicalize(big) !== canonicalJson(big)) throw new Error('differ');
+  time('jcs own', 50000, () => canonicalJson(entry));
+  time('jcs canonicalize', 50000, () => canonicalize(entry));
+  time('JSON.stringify', 50000, () => JSON.stringify(entry));
+  time('parseCanonical', 50000, () => parseCanonicalJson(bytes));
+  time('JSON.parse+stringify', 50000, () => fastParse(bytes));
+  time('decode', 50000, () => utf8Decode(bytes));
+  const bb = utf8(canonicalJson(big)); console.log('big MB', bb.length / 1e6);
+  time('big own', 2, () => canonicalJson(big)); time('big canonicalize', 2, () => canonicalize(big)); time('big stringify', 2, () => JSON.stringify(big)); time('big parseCanonical', 2, () => parseCanonicalJson(bb)); time('big fastparse', 2, () => fastParse(bb));
+  const seed = fromHex('11'.repeat(32)); const pub = node.publicKeyFromSeed(seed); const key = new node.SigningKey(seed);
+  const msg = pae('application/vnd.truss.ledger-entry.v1+json', bytes); const sig = node.sign(key, msg); const adm = node.admitPublicKey(pub);
+  time('pae', 50000, () => pae('application/vnd.truss.ledger-entry.v1+json', bytes));
+  time('sha256 1', 50000, () => node.sha256(msg)); time('sha256 3 parts', 50000, () => node.sha256(pub, msg, sig)); time('noble sha256', 5000, () => noble.sha256(msg));
+  time('createHash', 20000, () => crypto.createHash('sha256').update(pub).update(msg).update(sig).digest());
+  time('hash hex', 50000, () => crypto.hash('sha256', msg, 'hex'));
+  time('toHex32', 50000, () => toHex(pub)); time('fromHex32', 50000, () => fromHex(h)); time('toBase64 ', 20000, () => toBase64(msg)); const b64 = toBase64(msg); time('fromBase64', 20000, () => fromBase64(b64));
+  time('verify admitted', 5000, () => node.verifySignature(adm, msg, sig)); time('verify raw', 5000, () => node.verifySignature(pub, msg, sig)); time('sign', 5000, () => node.sign(key, msg)); time('sign raw seed', 5000, () => node.sign(seed, msg));
+  time('noble verify', 100, () => noble.verifySignature(adm, msg, sig)); time('noble sign', 100, () => noble.sign(key, msg));
+  time('admission', 50, () => new node.AdmittedKey(pub));
+  const der = Buffer.concat([fromHex('302a300506032b6570032100'), pub]); const x = Buffer.from(pub).toString('base64url');
+  time('import spki', 3000, () => crypto.createPublicKey({ key: der, format: 'der', type: 'spki' })); time('import jwk', 3000, () => crypto.createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }));
+  let t = performance.now(); for (let r = 0; r < 200; r++) await Promise.all(Array.from({ length: 16 }, () => node.verifySignatureAsync(adm, msg, sig))); console.log('verify async batch16', ((performance.now() - t) / 3200 * 1000).toFixed(1));
+  t = performance.now(); for (let r = 0; r < 200; r++) await Promise.all(Array.from({ length: 16 }, () => node.signAsync(key, msg))); console.log('sign async batch16', ((performance.now() - t) / 3200 * 1000).toFixed(1));
+  const tree = new MerkleTree(); time('merkle append', 20000, () => tree.append(pub));
+}, 120000);
