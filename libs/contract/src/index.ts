@@ -1,10 +1,16 @@
+export { ContractError, type ContractErrorCode } from './errors.js';
+export { contractDigest, loadContract } from './load.js';
+export { type Match, matchText } from './match.js';
+export { resolveArgv } from './programs.js';
+export { unsupportedReason } from './supported.js';
+export { renderCase } from './template.js';
 export {
-  contractSchema,
   type Agent,
   type Budget,
   type Case,
   type Contract,
   type Criterion,
+  contractSchema,
   type Evaluation,
   type Learning,
   type LoadedContract,
@@ -17,3 +23,12 @@ export {
   type Workspace,
   type WorkspaceFile,
 } from './types.js';
+export {
+  isProtected,
+  snapshotWorkspace,
+  WorkspaceError,
+  type WorkspaceErrorCode,
+  type WorkspaceLimits,
+  workspaceDigest,
+  workspaceLimits,
+} from './workspace.js';
