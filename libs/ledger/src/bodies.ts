@@ -109,6 +109,8 @@ export type LimitName = z.infer<typeof limitName>;
 const change = z.enum(['added', 'modified', 'deleted']);
 
 const agentEvent = z.discriminatedUnion('type', [
+  /** The intent to start the agent, confirmed before it starts: what it spends from here on may never be measured. */
+  z.strictObject({ type: z.literal('started') }),
   z.strictObject({ type: z.literal('step'), name: text }),
   z.strictObject({ type: z.literal('usage'), usage: usageSchema }),
   z.strictObject({ type: z.literal('note'), text }),

@@ -182,7 +182,8 @@ export function typedEntry(entry: OpenedEntry, attachment?: Uint8Array): Entry {
     }
     body = parseCanonicalJson(attachment);
   }
-  const parsed = BODIES[entry.type].safeParse(body);
+  const shape: z.ZodType = BODIES[entry.type];
+  const parsed = shape.safeParse(body);
   if (!parsed.success) throw new LedgerError('body_malformed', `${refOf(entry)} (${entry.type}): ${z.prettifyError(parsed.error)}`);
   return { ...entry, body: parsed.data } as Entry;
 }

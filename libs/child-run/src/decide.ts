@@ -1,0 +1,145 @@
+import type { Criterion, Panel } from '#lib/contract';
+import { childUsage, type ChildState, type LessonState } from '#lib/evaluation';
+import type { Draft, Verdict } from '#lib/ledger';
+import { decidePromotion, verdictGate } from '#lib/lessons';
+import type { Action, RunContext } from './actions.js';
+
+export type Step =
+  | { readonly kind: 'record'; readonly drafts: readonly Draft[] }
+  | { readonly kind: 'act'; readonly action: Action }
+  | { readonly kind: 'sealed' };
+
+const record = (...drafts: Draft[]): Step => ({ kind: 'record', drafts });
+const act = (action: Action): Step => ({ kind: 'act', action });
+
+/**
+ * The next step of a child run, given what its ledger says: a pure function, so a run that was cut short goes on at the
+ * same step wherever it is taken up again. `extracted`: this session has already looked for lessons.
+ */
+export function decideRun(child: ChildState, run: RunContext, extracted: boolean): Step {
+  if (child.sealed !== null) return { kind: 'sealed' };
+  if (!child.started) return record(startDraft(run));
+  if (run.arm.memory.recall === 'verified' && child.recalled === null) return act({ kind: 'recall' });
+  if (child.verdict === null) return child.broken === null ? towardsVerdict(child, run) : record(verdictDraft(child, run));
+  if (run.arm.memory.extraction === 'on' && run.contract.learning !== null) {
+    if (!extracted) return act({ kind: 'extract' });
+    const open = child.lessons.find((lesson) => lesson.outcome === 'open');
+    if (open !== undefined && run.arm.memory.promotion === 'eager') return towardsPromotion(child, open, run);
+  }
+  return record(sealDraft(child));
+}
+
+function startDraft(run: RunContext): Draft {
+  const { budget } = run.contract;
+  return {
+    type: 'run_started',
+    body: {
+      request: run.request.ref,
+      contract_digest: run.contractDigest as Extract<Draft, { type: 'run_started' }>['body']['contract_digest'],
+      budget,
+      executor: run.software,
+    },
+  };
+}
+
+function towardsVerdict(child: ChildState, run: RunContext): Step {
+  if (child.answer === null) {
+    // The intent is recorded before a program starts that may spend; a constant answer spends nothing.
+    const intends = run.rendered.agent.kind !== 'fixed';
+    if (intends && !child.events.some((event) => event.type === 'started')) {
+      return record({ type: 'agent_reported', body: { events: [{ type: 'started' }] } });
+    }
+    return act({ kind: 'agent' });
+  }
+  for (const criterion of run.rendered.criteria) {
+    if (child.criteria.has(criterion.id)) continue;
+    if (criterion.kind !== 'review') return act({ kind: 'check', criterion: criterion.id });
+    return towardsReview(child, criterion, run.contract.panel);
+  }
+  return record(verdictDraft(child, run));
+}
+
+function towardsReview(child: ChildState, criterion: Criterion, panel: Panel | null): Step {
+  const reviewers = panel?.reviewers ?? [];
+  const returned = child.reviews.filter((review) => review.criterion === criterion.id);
+  const next = reviewers.find((reviewer) => !returned.some((review) => review.reviewer === reviewer.name));
+  if (next !== undefined) return act({ kind: 'review', criterion: criterion.id, reviewer: next.name });
+  const quorum = panel?.quorum ?? 1;
+  const approvals = returned.filter((review) => review.vote === 'approve').length;
+  const rejections = returned.filter((review) => review.vote === 'reject').length;
+  const tally = `${approvals} approve, ${rejections} reject, ${returned.length - approvals - rejections} abstain; quorum ${quorum}`;
+  return record({
+    type: 'criterion_checked',
+    body: { criterion: criterion.id, result: reviewResult(approvals, rejections, quorum), reason: tally, output: { text: '' }, usage: NOTHING },
+  });
+}
+
+const NOTHING = { cost_nano_usd: 0, steps: 0, input_tokens: 0, output_tokens: 0, unmeasured_calls: 0 } as const;
+
+/** Both sides at quorum settle nothing. */
+export function reviewResult(approvals: number, rejections: number, quorum: number): Verdict {
+  if (approvals >= quorum && rejections < quorum) return 'pass';
+  if (rejections >= quorum && approvals < quorum) return 'fail';
+  return 'unverifiable';
+}
+
+function verdictDraft(child: ChildState, run: RunContext): Draft {
+  const checked = run.rendered.criteria.map((criterion) => ({ id: criterion.id, state: child.criteria.get(criterion.id) }));
+  const of = (result: Verdict) => checked.filter(({ state }) => state?.result === result).map(({ id }) => id);
+  const failed = of('fail');
+  const undecided = checked.filter(({ state }) => state === undefined || state.result === 'unverifiable').map(({ id }) => id);
+  let verdict: Verdict = 'pass';
+  let reason = 'every criterion passed';
+  if (failed.length > 0) [verdict, reason] = ['fail', `failed: ${failed.join(', ')}`];
+  else if (child.broken !== null) [verdict, reason] = ['unverifiable', `${child.broken.where}: ${child.broken.message}`];
+  else if (undecided.length > 0) [verdict, reason] = ['unverifiable', `could not be decided: ${undecided.join(', ')}`];
+  const criteria = checked.flatMap(({ state }) => (state === undefined ? [] : [state.ref]));
+  return { type: 'verdict', body: { verdict, criteria, reason } };
+}
+
+function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContext): Step {
+  const gates = run.contract.learning?.gates ?? [];
+  const panel = run.contract.panel;
+  const quorum = panel?.quorum ?? 0;
+  const reviewers = panel?.reviewers.map((reviewer) => reviewer.name) ?? [];
+  const next = decidePromotion(gates, { checks: lesson.checks, votes: lesson.votes, quorum, reviewers });
+  switch (next.kind) {
+    case 'gate':
+      if (next.gate === 'verdict') {
+        const result = verdictGate({ verdict: child.verdict?.verdict ?? 'unverifiable' });
+        return record({ type: 'lesson_checked', body: { lesson: lesson.ref, gate: 'verdict', ...result } });
+      }
+      if (next.gate === 'checks') return act({ kind: 'check_lesson', lesson: lesson.ref });
+      return act({ kind: 'review_lesson', lesson: lesson.ref, reviewer: next.reviewer });
+    case 'promoted':
+      return record({
+        type: 'lesson_promoted',
+        body: {
+          lesson: lesson.ref,
+          gates: [...gates],
+          quorum,
+          checks: lesson.checks.map((check) => check.ref),
+          votes: lesson.votes.map((vote) => vote.ref),
+        },
+      });
+    case 'rejected':
+      return record({ type: 'lesson_rejected', body: { lesson: lesson.ref, gate: next.gate, reason: next.reason } });
+    default:
+      return next satisfies never;
+  }
+}
+
+function sealDraft(child: ChildState): Draft {
+  if (child.verdict === null) throw new Error('a run is sealed after its verdict');
+  return {
+    type: 'run_sealed',
+    body: {
+      entries: child.entries + 1,
+      spend: child.spend,
+      usage: childUsage(child),
+      interrupted: child.interrupted,
+      verdict: child.verdict.verdict,
+      verdict_ref: child.verdict.ref,
+    },
+  };
+}

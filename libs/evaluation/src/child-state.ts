@@ -1,0 +1,200 @@
+import {
+  addUsage,
+  type AgentEvent,
+  type BodyOf,
+  type Entry,
+  type EntryHash,
+  type Lesson,
+  type LedgerRef,
+  NO_SPEND,
+  NO_SPENDING,
+  refOf,
+  type Spend,
+  totalUsage,
+  UNMEASURED,
+  type Usage,
+  type Verdict,
+  type Vote,
+} from '#lib/ledger';
+
+export interface LessonState {
+  readonly ref: LedgerRef;
+  readonly lesson: Lesson;
+  readonly checks: { ref: LedgerRef; gate: 'verdict' | 'checks'; check: string; passed: boolean; reason: string }[];
+  readonly votes: { ref: LedgerRef; reviewer: string; vote: Vote }[];
+  outcome: 'open' | 'promoted' | 'rejected';
+}
+
+export interface CriterionState {
+  readonly ref: LedgerRef;
+  readonly result: Verdict;
+  readonly reason: string;
+}
+
+export interface ReviewState {
+  readonly criterion: string;
+  readonly reviewer: string;
+  readonly vote: Vote;
+  readonly reason: string;
+}
+
+/** What the entries of one child run say so far: the fold that running, resuming, anchoring and verifying share. */
+export interface ChildState {
+  started: boolean;
+  entries: number;
+  recalled: { ref: LedgerRef; body: BodyOf<'lessons_recalled'> } | null;
+  /** What the agent reported in the attempt that is under way or that counted. */
+  readonly events: AgentEvent[];
+  readonly exhausted: BodyOf<'budget_exhausted'>[];
+  broken: BodyOf<'infrastructure_failed'> | null;
+  workspace: { ref: LedgerRef; body: BodyOf<'workspace_changed'> } | null;
+  answer: { ref: LedgerRef; body: BodyOf<'answer_submitted'> } | null;
+  readonly criteria: Map<string, CriterionState>;
+  readonly reviews: ReviewState[];
+  verdict: { ref: LedgerRef; hash: EntryHash; verdict: Verdict; reason: string } | null;
+  readonly lessons: LessonState[];
+  /** What was measured, by who caused it. The agent's part counts from its last attempt. */
+  spend: Spend;
+  /** What attempts cut short by a crash had reported. */
+  interrupted: Usage;
+  sealed: BodyOf<'run_sealed'> | null;
+}
+
+export function newChild(): ChildState {
+  return {
+    started: false,
+    entries: 0,
+    recalled: null,
+    events: [],
+    exhausted: [],
+    broken: null,
+    workspace: null,
+    answer: null,
+    criteria: new Map(),
+    reviews: [],
+    verdict: null,
+    lessons: [],
+    spend: NO_SPENDING,
+    interrupted: NO_SPEND,
+    sealed: null,
+  };
+}
+
+/** The sum of the usage that agent events report. An agent that reported none leaves it unknown: one unmeasured call. */
+export function reportedUsage(events: readonly AgentEvent[]): Usage {
+  let usage: Usage | null = null;
+  let steps = 0;
+  for (const event of events) {
+    if (event.type === 'usage') usage = usage === null ? event.usage : addUsage(usage, event.usage);
+    else if (event.type === 'step') steps += 1;
+  }
+  const measured = usage ?? UNMEASURED;
+  return { ...measured, steps: measured.steps + steps };
+}
+
+/** What an entry says was spent, for entries that are off every chain. */
+export function usageOf(entry: Entry): Usage {
+  switch (entry.type) {
+    case 'agent_reported': {
+      const { events } = entry.body;
+      const known = events.some((event) => event.type === 'usage' || event.type === 'started');
+      return known ? reportedUsage(events) : { ...NO_SPEND, steps: events.filter((event) => event.type === 'step').length };
+    }
+    case 'criterion_checked':
+    case 'review_returned':
+    case 'lesson_reviewed':
+      return entry.body.usage;
+    default:
+      return NO_SPEND;
+  }
+}
+
+/** Takes the next entry of the live chain in, in place. */
+export function evolveChild(child: ChildState, entry: Entry): void {
+  child.entries += 1;
+  const ref = refOf(entry);
+  switch (entry.type) {
+    case 'run_started':
+      child.started = true;
+      return;
+    case 'writer_changed':
+      // An agent that had not answered begins anew: what its last attempt reported was paid in vain.
+      if (child.answer === null && child.broken === null) interruptAttempt(child);
+      return;
+    case 'lessons_recalled':
+      child.recalled = { ref, body: entry.body };
+      return;
+    case 'agent_reported':
+      child.events.push(...entry.body.events);
+      return;
+    case 'budget_exhausted':
+      child.exhausted.push(entry.body);
+      return;
+    case 'infrastructure_failed':
+      child.broken = entry.body;
+      child.spend = { ...child.spend, agent: child.events.length > 0 ? reportedUsage(child.events) : NO_SPEND };
+      return;
+    case 'workspace_changed':
+      child.workspace = { ref, body: entry.body };
+      return;
+    case 'answer_submitted':
+      child.answer = { ref, body: entry.body };
+      child.spend = { ...child.spend, agent: entry.body.usage };
+      return;
+    case 'criterion_checked':
+      child.criteria.set(entry.body.criterion, { ref, result: entry.body.result, reason: entry.body.reason });
+      child.spend = { ...child.spend, tools: addUsage(child.spend.tools, entry.body.usage) };
+      return;
+    case 'review_returned':
+      child.reviews.push(entry.body);
+      child.spend = { ...child.spend, reviewers: addUsage(child.spend.reviewers, entry.body.usage) };
+      return;
+    case 'verdict':
+      child.verdict = { ref, hash: entry.hash, verdict: entry.body.verdict, reason: entry.body.reason };
+      return;
+    case 'lesson_extracted':
+      child.lessons.push({ ref, lesson: entry.body.lesson, checks: [], votes: [], outcome: 'open' });
+      return;
+    case 'lesson_checked':
+      lessonOf(child, entry.body.lesson)?.checks.push({ ref, ...entry.body });
+      return;
+    case 'lesson_reviewed':
+      lessonOf(child, entry.body.lesson)?.votes.push({ ref, reviewer: entry.body.reviewer, vote: entry.body.vote });
+      child.spend = { ...child.spend, reviewers: addUsage(child.spend.reviewers, entry.body.usage) };
+      return;
+    case 'lesson_promoted':
+      close(child, entry.body.lesson, 'promoted');
+      return;
+    case 'lesson_rejected':
+      close(child, entry.body.lesson, 'rejected');
+      return;
+    case 'run_sealed':
+      child.sealed = entry.body;
+      return;
+    default:
+      return;
+  }
+}
+
+function interruptAttempt(child: ChildState): void {
+  if (child.events.length > 0) {
+    child.interrupted = addUsage(child.interrupted, reportedUsage(child.events));
+    child.events.length = 0;
+  }
+  child.exhausted.length = 0;
+  child.workspace = null;
+}
+
+function lessonOf(child: ChildState, ref: LedgerRef): LessonState | undefined {
+  return child.lessons.find((lesson) => lesson.ref === ref);
+}
+
+function close(child: ChildState, ref: LedgerRef, outcome: 'promoted' | 'rejected'): void {
+  const lesson = lessonOf(child, ref);
+  if (lesson !== undefined) lesson.outcome = outcome;
+}
+
+/** Agent, tools, reviewers and extraction together. */
+export function childUsage(child: ChildState): Usage {
+  return totalUsage(child.spend);
+}

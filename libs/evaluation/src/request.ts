@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import {
+  canonicalJson,
+  type Draft,
+  type EntryHash,
+  type EvalRunId,
+  evalRunId,
+  type JsonObject,
+  planSchema,
+  sha256Hex,
+  utf8,
+  type AttachmentRef,
+  type Arm,
+} from '#lib/ledger';
+import { OFFER_RULE } from '#lib/lessons';
+
+const count = z.int().min(0);
+
+/** The value of an `eval.requested` record that asks for an evaluation: everything of the plan that the requester decides. */
+export const evalRequestedSchema = z.strictObject({
+  kind: z.literal('eval'),
+  requester: z.string().min(1).max(200),
+  request_id: z.string().min(1).max(200),
+  contracts: planSchema.shape.contracts,
+  repeats: z.int().min(1),
+  replicates: z.int().min(1),
+  seed: count,
+  concurrency: z.int().min(1),
+  starting_lessons: planSchema.shape.starting_lessons,
+  max_cost_nano_usd: count.nullable(),
+  deadline_ms: z.int().min(1),
+  statistics: planSchema.shape.statistics,
+  /** Where the contracts' files are for an executor on this machine: a hint, no part of what is asked for. */
+  directories: z.array(z.string()),
+});
+export type EvalRequested = z.infer<typeof evalRequestedSchema>;
+
+export const cancelRequestedSchema = z.strictObject({ kind: z.literal('cancel'), eval_run_id: z.string(), reason: z.string() });
+export type CancelRequested = z.infer<typeof cancelRequestedSchema>;
+
+/** What intake puts on `eval.accepted`. `accepted_at` fixes the deadline, so that every owner writes the same plan. */
+export const evalAcceptedSchema = z.strictObject({
+  kind: z.literal('eval'),
+  eval_run_id: z.string(),
+  accepted_at: count,
+  request: evalRequestedSchema,
+});
+export type EvalAccepted = z.infer<typeof evalAcceptedSchema>;
+export const acceptedSchema = z.union([
+  evalAcceptedSchema,
+  z.strictObject({ kind: z.literal('cancel'), eval_run_id: z.string(), reason: z.string(), accepted_at: count }),
+]);
+export type Accepted = z.infer<typeof acceptedSchema>;
+
+export const ARMS: readonly Arm[] = [
+  { name: 'on', kind: 'learning_on', memory: { extraction: 'on', promotion: 'eager', recall: 'verified' } },
+  { name: 'off', kind: 'learning_off', memory: { extraction: 'off', promotion: 'off', recall: 'off' } },
+];
+
+export function evaluationOf(request: EvalRequested): EvalRunId {
+  return evalRunId(request.requester, request.request_id);
+}
+
+/** Says whether two requests of one id ask for the same: the hints do not count. */
+export function requestDigest(request: EvalRequested): EntryHash {
+  const { directories: _hint, ...asked } = request;
+  return sha256Hex(utf8(canonicalJson(asked))) as EntryHash;
+}
+
+/** The plan, fixed before any run. Equal for every owner that starts from the same acceptance. */
+export function startedDraft(
+  accepted: EvalAccepted,
+  trustStore: AttachmentRef,
+  software: { truss: string; node: string },
+): Extract<Draft, { type: 'eval_started' }> {
+  const { request } = accepted;
+  const plan = {
+    contracts: request.contracts,
+    arms: [...ARMS],
+    repeats: request.repeats,
+    replicates: request.replicates,
+    seed: request.seed,
+    concurrency: request.concurrency,
+    starting_lessons: request.starting_lessons,
+    offer_rule: OFFER_RULE,
+    max_cost_nano_usd: request.max_cost_nano_usd,
+    deadline: new Date(accepted.accepted_at + request.deadline_ms).toISOString(),
+    statistics: request.statistics,
+  };
+  const { arms: _arms, ...common } = plan;
+  return {
+    type: 'eval_started',
+    body: {
+      requester: request.requester,
+      request_id: request.request_id,
+      request_digest: requestDigest(request),
+      plan,
+      trust_store: trustStore,
+      common_digest: sha256Hex(utf8(canonicalJson({ ...common, software } as JsonObject))) as EntryHash,
+      software,
+    },
+  };
+}
