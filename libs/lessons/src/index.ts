@@ -1,0 +1,21 @@
+export { LessonError, type LessonErrorCode } from './errors.js';
+export { contentDigest, estimateTokens, type HeldLesson, lessonDigest, lowestTrust, type Trust } from './lesson.js';
+export { type AnchoredLessons, OFFER_RULE, type OfferInput, offerLessons } from './offer.js';
+export {
+  type Gate,
+  decidePromotion,
+  type GateCheck,
+  type GateEvidence,
+  type GateVote,
+  type PromotionDecision,
+} from './gates.js';
+export { lessonAlias, type RenderedLayer, type RenderedLesson, renderLayer } from './render.js';
+export {
+  type AgentLesson,
+  type ExemplarInput,
+  exemplarLesson,
+  labelledBy,
+  lessonsFromAgent,
+  MAX_LESSONS_PER_RUN,
+  type Provenance,
+} from './extract.js';
