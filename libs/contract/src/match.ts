@@ -45,7 +45,7 @@ const compiled = new WeakMap<JsonTable, ValidateFunction>();
  * Strict: an unknown keyword is an error, so that a misspelt schema cannot pass everything.
  * @throws Error when the schema is not one
  */
-export function compileSchema(schema: JsonTable): ValidateFunction {
+function compileSchema(schema: JsonTable): ValidateFunction {
   const known = compiled.get(schema);
   if (known) return known;
   const ajv = new Ajv2020({ strict: true, strictRequired: false, validateFormats: false, logger: false });
