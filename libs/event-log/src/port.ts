@@ -1,4 +1,13 @@
-import type { AttachmentRef, Entry, EvalRunId, Joining, JsonValue, LiveChains, SignedDraft, SignedEntry } from '#lib/ledger';
+import type {
+  AttachmentRef,
+  Entry,
+  EvalRunId,
+  Joining,
+  JsonValue,
+  LiveChains,
+  SignedDraft,
+  SignedEntry,
+} from '#lib/ledger';
 
 /**
  * `confirmed`: read back, joined the live chain, and nothing that was read displaces the writer or ends the ledger.

@@ -1,0 +1,227 @@
+import { setImmediate } from 'node:timers';
+import {
+  type Entry,
+  equalBytes,
+  joins,
+  mayContinue,
+  sha256Hex,
+  type SignedDraft,
+  type SignedEntry,
+  writerOf,
+} from '#lib/ledger';
+import { type AppendAnswer, LogError, type Topic } from './port.js';
+import type { Store, Writes } from './store.js';
+import type { Tail } from './tail.js';
+
+interface Settled<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+export interface AppendWork extends Settled<AppendAnswer> {
+  readonly kind: 'append';
+  readonly tail: Tail;
+  /** Entries of one ledger, their signatures checked. */
+  readonly drafts: readonly SignedDraft[];
+}
+interface AttachmentWork extends Settled<undefined> {
+  readonly kind: 'attachment';
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+interface PublishWork extends Settled<number> {
+  readonly kind: 'publish';
+  readonly topic: Topic;
+  readonly key: string;
+  readonly json: string;
+}
+interface CommitWork extends Settled<undefined> {
+  readonly kind: 'commit';
+  readonly topic: Topic;
+  readonly group: string;
+  readonly position: number;
+}
+export type Work = AppendWork | AttachmentWork | PublishWork | CommitWork;
+
+/** What one transaction wrote of one piece of work: positions of its entries, its record, or nothing. */
+type Written =
+  | { readonly work: AppendWork; readonly positions: readonly number[] }
+  | { readonly work: PublishWork; readonly position: number }
+  | { readonly work: AttachmentWork | CommitWork };
+
+/** One transaction, and so one wait for the disk, for everything that was queued in a turn. */
+export class GroupCommit {
+  #queue: Work[] = [];
+  #scheduled = false;
+  #closed = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly published: (topics: ReadonlySet<Topic>) => void,
+  ) {}
+
+  add(work: Work): void {
+    if (this.#closed) return work.reject(closed());
+    this.#queue.push(work);
+    this.#schedule();
+  }
+
+  /** Writes what is queued; refuses what comes later. */
+  close(): void {
+    this.#closed = true;
+    while (this.#queue.length > 0) this.#flush();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const group = this.#takeGroup();
+    if (group.length === 0) return;
+    let written: Written[] = [];
+    let behind: AppendWork[] = [];
+    let lost: AppendWork[] = [];
+    try {
+      this.store.transaction((tx) => {
+        const appends = group.filter((work) => work.kind === 'append');
+        behind = appends.filter((work) => !work.tail.current);
+        // All are judged before any is written: none rests on another that is not confirmed yet.
+        lost = appends.filter((work) => !behind.includes(work) && !isNext(work));
+        const out = new Set<Work>([...behind, ...lost]);
+        written = group.filter((work) => !out.has(work)).map((work) => write(tx, work));
+      });
+    } catch (error) {
+      for (const work of group) work.reject(error);
+      return this.#schedule();
+    }
+    for (const work of lost) work.resolve('lost');
+    this.#readBehind(behind);
+    this.#confirm(written);
+    this.#schedule();
+  }
+
+  /** Everything queued, but for each ledger its first append only: the next one is judged when that is folded. */
+  #takeGroup(): Work[] {
+    const ledgers = new Set<string>();
+    const later: Work[] = [];
+    const group = this.#queue.filter((work) => {
+      if (work.kind !== 'append') return true;
+      const ledger = (work.drafts[0] as SignedDraft).entry.ledger;
+      const first = !ledgers.has(ledger);
+      ledgers.add(ledger);
+      if (!first) later.push(work);
+      return first;
+    });
+    this.#queue = later;
+    return group;
+  }
+
+  /** Somebody else wrote to these evaluations: read that first, then judge again. */
+  #readBehind(behind: readonly AppendWork[]): void {
+    for (const work of behind) {
+      work.tail.advance().then(
+        () => this.add(work),
+        (error: unknown) => work.reject(error),
+      );
+    }
+  }
+
+  #confirm(written: readonly Written[]): void {
+    const topics = new Set<Topic>();
+    const answers: (() => void)[] = [];
+    for (const done of written) {
+      if ('positions' in done) answers.push(this.#foldBack(done.work, done.positions));
+      else if ('position' in done) {
+        topics.add(done.work.topic);
+        answers.push(() => done.work.resolve(done.position));
+      } else {
+        const { work } = done;
+        answers.push(() => work.resolve(undefined));
+      }
+    }
+    for (const answer of answers) answer();
+    if (topics.size > 0) this.published(topics);
+  }
+
+  /** Reads the entries back and folds them. What it returns answers the append once the whole group is folded. */
+  #foldBack({ tail, drafts, resolve, reject }: AppendWork, positions: readonly number[]): () => void {
+    const stored = this.store.range(positions[0] as number, positions[positions.length - 1] as number);
+    const byPosition = new Map(stored.map(({ position, record }) => [position, record]));
+    let joined = true;
+    let damage: LogError | null = null;
+    for (const [index, draft] of drafts.entries()) {
+      const position = positions[index] as number;
+      const record = byPosition.get(position);
+      if (record === undefined || !sameRecord(record, draft.entry.envelope) || !this.#holds(draft.attachment)) {
+        damage = new LogError(
+          'log_corrupt',
+          `entry ${draft.entry.ledger}#${draft.entry.seq} was not read back as it was written: check the disk and the database`,
+        );
+        tail.skip(position, damage.message);
+      } else if (tail.take(position, draft.entry) !== 'joined') joined = false;
+    }
+    const last = (drafts[drafts.length - 1] as SignedDraft).entry;
+    return () => {
+      if (damage !== null) return reject(damage);
+      const stands = ENDS.has(last.type) || mayContinue(tail.live, last.ledger, writerOf(last));
+      resolve(joined && stands ? 'confirmed' : 'lost');
+    };
+  }
+
+  #holds(attachment: SignedDraft['attachment']): boolean {
+    if (attachment === null) return true;
+    const bytes = this.store.attachment(attachment.ref.sha256);
+    return bytes !== undefined && sha256Hex(bytes) === attachment.ref.sha256;
+  }
+}
+
+function write(tx: Writes, work: Work): Written {
+  switch (work.kind) {
+    case 'append': {
+      const positions = work.drafts.map(({ entry, attachment }) => {
+        if (attachment !== null) tx.attachment(attachment.ref.sha256, attachment.bytes);
+        return tx.entry(entry.eval, entry.envelope);
+      });
+      return { work, positions };
+    }
+    case 'publish':
+      return { work, position: tx.publish(work.topic, work.key, work.json) };
+    case 'attachment':
+      tx.attachment(work.sha256, work.bytes);
+      return { work };
+    case 'commit':
+      tx.commit(work.topic, work.group, work.position);
+      return { work };
+  }
+}
+
+/** A ledger's last entries: after them its writer may not go on, and they stand all the same. */
+const ENDS: ReadonlySet<Entry['type']> = new Set(['run_sealed', 'eval_closed', 'eval_report']);
+
+/** Whether the first entry joins what is folded, and each other one continues the one before. */
+function isNext({ tail, drafts }: AppendWork): boolean {
+  return drafts.every(({ entry }, index) => {
+    const before = drafts[index - 1]?.entry;
+    if (before === undefined) return joins(tail.live, entry);
+    return entry.ledger === before.ledger && entry.prev === before.hash && entry.seq === before.seq + 1;
+  });
+}
+
+function sameRecord(a: SignedEntry, b: SignedEntry): boolean {
+  return (
+    a.payloadType === b.payloadType &&
+    a.keyid === b.keyid &&
+    equalBytes(a.payload, b.payload) &&
+    equalBytes(a.signature, b.signature)
+  );
+}
+
+export function closed(): LogError {
+  return new LogError('log_closed', 'this log was closed: open it again');
+}

@@ -1,0 +1,3 @@
+export { createMemoryLeases, createMemoryLog, type MemoryLogOptions, MemoryStore } from './memory.js';
+export * from './port.js';
+export type { OpenLog } from './store-log.js';

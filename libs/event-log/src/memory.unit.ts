@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { drafts, keys, sessionNamed, startedEvaluation } from './fixtures.testkit.js';
+import { describeEventLog } from './log-contract.testkit.js';
+import { createMemoryLeases, createMemoryLog, MemoryStore } from './memory.js';
+
+describeEventLog('memory', async () => {
+  const store = new MemoryStore();
+  const here = createMemoryLog({ keys, store });
+  const elsewhere = createMemoryLog({ keys, store });
+  return {
+    ...here,
+    elsewhere,
+    putRaw: async (evaluation, record) => store.open().transaction((tx) => void tx.entry(evaluation, record)),
+    close: async () => {
+      await here.close();
+      await elsewhere.close();
+    },
+  };
+});
+
+test('of two processes that take one head, exactly one is confirmed', async () => {
+  const store = new MemoryStore();
+  const logs = [createMemoryLog({ keys, store }), createMemoryLog({ keys, store })];
+  const { child, opening, runStarted } = await startedEvaluation();
+  await logs[0]?.log.append(opening);
+  expect(await logs[1]?.log.append([runStarted])).toBe('confirmed');
+  const answers = await Promise.all(
+    logs.map(async ({ log }, index) =>
+      log.append([await child.as(sessionNamed(`${index}`)).next(drafts.takeOver(child))]),
+    ),
+  );
+  expect(answers.toSorted()).toEqual(['confirmed', 'lost']);
+});
+
+test('commands below what every group committed are forgotten', async () => {
+  const { topics } = createMemoryLog({ keys });
+  for (const key of ['a', 'b']) await topics.publish('eval.child-run.commands', key, {});
+  const consumer = await topics.consume('eval.child-run.commands', 'executors', () => {});
+  await consumer.commit(2);
+  const kept: string[] = [];
+  for await (const { key } of topics.list('eval.child-run.commands')) kept.push(key);
+  expect(kept).toEqual(['b']);
+});
+
+test('a closed log says so', async () => {
+  const { log, topics, close } = createMemoryLog({ keys });
+  const { opening } = await startedEvaluation();
+  await close();
+  await expect(log.append(opening)).rejects.toMatchObject({ code: 'log_closed' });
+  await expect(topics.publish('eval.index', 'k', {})).rejects.toMatchObject({ code: 'log_closed' });
+});
+
+test("a lease is one holder's until it runs out, is renewed by its holder and released by nobody else", async () => {
+  let now = 0;
+  const leases = createMemoryLeases(() => now);
+  expect(await leases.hold('child', 'a', 100)).toBe(true);
+  expect(await leases.hold('child', 'b', 100)).toBe(false);
+  now = 90;
+  expect(await leases.hold('child', 'a', 100)).toBe(true);
+  now = 150;
+  expect(await leases.hold('child', 'b', 100)).toBe(false);
+  await leases.release('child', 'b');
+  expect(await leases.hold('child', 'b', 100)).toBe(false);
+  now = 190;
+  expect(await leases.hold('child', 'b', 100)).toBe(true);
+  await leases.release('child', 'b');
+  expect(await leases.hold('child', 'a', 100)).toBe(true);
+});
