@@ -1,7 +1,7 @@
 import type { Criterion, Panel } from '#lib/contract';
 import { childUsage, type ChildState, type LessonState } from '#lib/evaluation';
-import type { Draft, Verdict } from '#lib/ledger';
-import { decidePromotion, verdictGate } from '#lib/lessons';
+import { type Draft, NO_SPEND, type Verdict } from '#lib/ledger';
+import { decidePromotion, type Gate, verdictGate } from '#lib/lessons';
 import type { Action, RunContext } from './actions.js';
 
 export type Step =
@@ -70,11 +70,9 @@ function towardsReview(child: ChildState, criterion: Criterion, panel: Panel | n
   const tally = `${approvals} approve, ${rejections} reject, ${returned.length - approvals - rejections} abstain; quorum ${quorum}`;
   return record({
     type: 'criterion_checked',
-    body: { criterion: criterion.id, result: reviewResult(approvals, rejections, quorum), reason: tally, output: { text: '' }, usage: NOTHING },
+    body: { criterion: criterion.id, result: reviewResult(approvals, rejections, quorum), reason: tally, output: { text: '' }, usage: NO_SPEND },
   });
 }
-
-const NOTHING = { cost_nano_usd: 0, steps: 0, input_tokens: 0, output_tokens: 0, unmeasured_calls: 0 } as const;
 
 /** Both sides at quorum settle nothing. */
 export function reviewResult(approvals: number, rejections: number, quorum: number): Verdict {
@@ -101,16 +99,11 @@ function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContex
   const gates = run.contract.learning?.gates ?? [];
   const panel = run.contract.panel;
   const quorum = panel?.quorum ?? 0;
-  const reviewers = panel?.reviewers.map((reviewer) => reviewer.name) ?? [];
-  const next = decidePromotion(gates, { checks: lesson.checks, votes: lesson.votes, quorum, reviewers });
+  const reviewers = panel?.reviewers ?? [];
+  const next = decidePromotion(gates, { checks: lesson.checks, votes: lesson.votes, quorum, reviewers: reviewers.length });
   switch (next.kind) {
-    case 'gate':
-      if (next.gate === 'verdict') {
-        const result = verdictGate({ verdict: child.verdict?.verdict ?? 'unverifiable' });
-        return record({ type: 'lesson_checked', body: { lesson: lesson.ref, gate: 'verdict', ...result } });
-      }
-      if (next.gate === 'checks') return act({ kind: 'check_lesson', lesson: lesson.ref });
-      return act({ kind: 'review_lesson', lesson: lesson.ref, reviewer: next.reviewer });
+    case 'next':
+      return throughGate(next.gate, child, lesson, reviewers);
     case 'promoted':
       return record({
         type: 'lesson_promoted',
@@ -126,6 +119,24 @@ function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContex
       return record({ type: 'lesson_rejected', body: { lesson: lesson.ref, gate: next.gate, reason: next.reason } });
     default:
       return next satisfies never;
+  }
+}
+
+function throughGate(gate: Gate, child: ChildState, lesson: LessonState, reviewers: readonly { name: string }[]): Step {
+  switch (gate) {
+    case 'verdict': {
+      const result = verdictGate({ verdict: child.verdict?.verdict ?? 'unverifiable' });
+      return record({ type: 'lesson_checked', body: { lesson: lesson.ref, gate: 'verdict', ...result } });
+    }
+    case 'checks':
+      return act({ kind: 'check_lesson', lesson: lesson.ref });
+    case 'panel': {
+      const next = reviewers.find(({ name }) => !lesson.votes.some((vote) => vote.reviewer === name));
+      if (next === undefined) throw new Error('a panel that has voted is decided');
+      return act({ kind: 'review_lesson', lesson: lesson.ref, reviewer: next.name });
+    }
+    default:
+      return gate satisfies never;
   }
 }
 

@@ -162,8 +162,9 @@ export function offerAt(
   const row = caseAt(plan, place);
   return offerLessons({
     rule: plan.offer_rule,
-    starting: [...starting],
-    anchored: anchored.map(({ repeat, lessons }) => ({ repeat, lessons: [...lessons] })),
+    starting,
+    anchored,
+    contract: contract.id,
     caseId: row?.id ?? null,
     family: row?.family ?? null,
     scope: contract.learning.scope,

@@ -4,3 +4,8 @@ export * from './draw.js';
 export * from './request.js';
 export * from './schedule.js';
 export * from './state.js';
+export * from './evidence.js';
+export * from './measure.js';
+export * from './numbers.js';
+export * from './report.js';
+export * from './summary.js';

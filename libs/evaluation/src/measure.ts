@@ -1,0 +1,197 @@
+import {
+  addUsage,
+  type Arm,
+  type JsonObject,
+  NO_SPEND,
+  NO_SPENDING,
+  addSpend,
+  type Plan,
+  type Usage,
+  type Verdict,
+} from '#lib/ledger';
+import { evidenceOf } from './evidence.js';
+import { rateDifference, subtract, totalTokens, usd } from './numbers.js';
+import type { Counts, CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage } from './report.js';
+import { childAt, places, planContract } from './schedule.js';
+import { type ChildRecord, type EvaluationState, planOf } from './state.js';
+import { summaryOf } from './summary.js';
+
+/** The runs of one arm in the order of the plan. */
+export interface MeasuredArm {
+  readonly arm: Arm;
+  readonly runs: readonly ChildRecord[];
+  readonly counts: Counts;
+  readonly usage: Usage;
+}
+
+/**
+ * The report of a complete evaluation: a pure fold of its entries, with no clock of its own, so that whoever folds them gets the same body.
+ * @throws Error where a planned run has no anchor: a caller's mistake.
+ */
+export function buildReport(state: EvaluationState): EvalReport & JsonObject {
+  const plan = planOf(state);
+  const arms = plan.arms.map((arm) => measureArm(state, plan, arm));
+  const on = armOf(arms, 'learning_on');
+  const off = armOf(arms, 'learning_off');
+  const runs = plan.contracts.length * plan.replicates * plan.repeats;
+  const software = state.started?.body.software;
+  const core = {
+    eval_run_id: state.eval,
+    contract_id: plan.contracts.map((_, no) => planContract(plan, no).id).join('+'),
+    repeats: plan.repeats,
+    replicates: plan.replicates,
+    runs,
+    verdict: verdictOf(on, off),
+    arms: [on, off].map((arm) => reportArm(arm, runs)),
+    controls: arms.filter(({ arm }) => arm.kind === 'control').map((arm) => reportArm(arm, runs)),
+    delta: deltaOf(on, off, runs),
+    curve: Array.from({ length: plan.repeats }, (_, i) => ({
+      repeat: i + 1,
+      learning_on: curvePosition(on, i + 1),
+      learning_off: curvePosition(off, i + 1),
+    })),
+    spend: spendOf(arms),
+    environment: {
+      truss: software?.truss ?? 'unknown',
+      node: software?.node ?? 'unknown',
+      arms_differ_only_in_memory: differOnlyInMemory(arms),
+    },
+  };
+  const evidence = evidenceOf(plan, on, off);
+  return { ...core, evidence, summary: summaryOf(core, evidence), report_ref: null } as EvalReport & JsonObject;
+}
+
+function armOf(arms: readonly MeasuredArm[], kind: Arm['kind']): MeasuredArm {
+  const found = arms.find(({ arm }) => arm.kind === kind);
+  if (found === undefined) throw new Error(`the plan has no arm ${kind}`);
+  return found;
+}
+
+function measureArm(state: EvaluationState, plan: Plan, arm: Arm): MeasuredArm {
+  const runs = [...places(plan)].map((place) => {
+    const run = state.children.get(childAt(state.eval, place, arm.name));
+    if (run?.anchor == null) throw new Error(`run ${childAt(state.eval, place, arm.name)} has no anchor`);
+    return run;
+  });
+  return { arm, runs, counts: countVerdicts(runs), usage: sumUsage(runs) };
+}
+
+function verdictOfRun(run: ChildRecord): Verdict {
+  return run.anchor?.body.verdict ?? 'unverifiable';
+}
+
+function usageOfRun(run: ChildRecord): Usage {
+  return run.anchor?.body.usage ?? NO_SPEND;
+}
+
+export function countVerdicts(runs: readonly ChildRecord[]): Counts {
+  const counts: Counts = { pass: 0, fail: 0, unverifiable: 0 };
+  for (const run of runs) counts[verdictOfRun(run)] += 1;
+  return counts;
+}
+
+function sumUsage(runs: readonly ChildRecord[]): Usage {
+  return runs.reduce((sum, run) => addUsage(sum, usageOfRun(run)), NO_SPEND);
+}
+
+export function reportUsage(usage: Usage): ReportUsage {
+  const { cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls } = usage;
+  return { cost_usd: cost_nano_usd === null ? null : usd(cost_nano_usd), steps, input_tokens, output_tokens, unmeasured_calls };
+}
+
+function reportArm({ arm, runs, counts, usage }: MeasuredArm, perArm: number): ReportArm {
+  return {
+    arm: arm.kind === 'control' ? arm.name : arm.kind,
+    memory: arm.memory,
+    counts,
+    pass_rate: counts.pass / perArm,
+    usage: reportUsage(usage),
+    children: runs.map(reportChild),
+  };
+}
+
+function reportChild(run: ChildRecord): ReportChild {
+  const { anchor } = run;
+  if (anchor === null) throw new Error(`run ${run.id} has no anchor`);
+  return {
+    child_run_id: run.id,
+    contract: run.contract,
+    replicate: run.replicate,
+    repeat: run.repeat,
+    case: run.request.body.case,
+    verdict: anchor.body.verdict,
+    verdict_ref: anchor.body.verdict_ref,
+    anchor_ref: anchor.ref,
+    root_hash: anchor.body.root_hash,
+    head_hash: anchor.body.head_hash,
+    usage: reportUsage(anchor.body.usage),
+  };
+}
+
+function deltaOf(on: MeasuredArm, off: MeasuredArm, runs: number): EvalReport['delta'] {
+  const cost = subtract(on.usage.cost_nano_usd, off.usage.cost_nano_usd);
+  return {
+    pass_rate: rateDifference(on.counts.pass, runs, off.counts.pass, runs),
+    cost_usd: cost === null ? null : usd(cost),
+    steps: on.usage.steps - off.usage.steps,
+    input_tokens: subtract(on.usage.input_tokens, off.usage.input_tokens),
+    output_tokens: subtract(on.usage.output_tokens, off.usage.output_tokens),
+    total_tokens: subtract(totalTokens(on.usage), totalTokens(off.usage)),
+  };
+}
+
+/** `pass` when learning-on passed more runs, or as many with cost and tokens no greater over the pairs that both arms measured. */
+function verdictOf(on: MeasuredArm, off: MeasuredArm): 'pass' | 'fail' {
+  if (on.counts.pass !== off.counts.pass) return on.counts.pass > off.counts.pass ? 'pass' : 'fail';
+  const noGreater = (of: (usage: Usage) => number | null): boolean => {
+    let difference = 0;
+    on.runs.forEach((run, i) => {
+      const pair = subtract(of(usageOfRun(run)), of(usageOfRun(off.runs[i] as ChildRecord)));
+      difference += pair ?? 0;
+    });
+    return difference <= 0;
+  };
+  return noGreater((usage) => usage.cost_nano_usd) && noGreater(totalTokens) ? 'pass' : 'fail';
+}
+
+function curvePosition(arm: MeasuredArm, repeat: number): CurvePosition {
+  const runs = arm.runs.filter((run) => run.repeat === repeat);
+  const counts = countVerdicts(runs);
+  return {
+    runs: runs.length,
+    counts,
+    pass_rate: counts.pass / runs.length,
+    usage: reportUsage(sumUsage(runs)),
+    lessons_held: runs.reduce((sum, run) => sum + run.request.body.lessons.length, 0),
+    lessons_rendered: runs.reduce((sum, run) => sum + run.rendered.lessons, 0),
+    lesson_tokens: runs.reduce((sum, run) => sum + run.rendered.tokens, 0),
+  };
+}
+
+function spendOf(arms: readonly MeasuredArm[]): EvalReport['spend'] {
+  const runs = arms.flatMap((arm) => arm.runs);
+  const spend = runs.reduce((sum, run) => addSpend(sum, run.sealed?.spend ?? NO_SPENDING), NO_SPENDING);
+  const superseded = runs.reduce((sum, run) => addUsage(sum, run.anchor?.body.superseded.usage ?? NO_SPEND), NO_SPEND);
+  const interrupted = runs.reduce((sum, run) => addUsage(sum, run.sealed?.interrupted ?? NO_SPEND), NO_SPEND);
+  const parts = [spend.agent, spend.tools, spend.reviewers, spend.extraction, superseded, interrupted];
+  return {
+    agent: reportUsage(spend.agent),
+    tools: reportUsage(spend.tools),
+    reviewers: reportUsage(spend.reviewers),
+    extraction: reportUsage(spend.extraction),
+    superseded: reportUsage(superseded),
+    interrupted: reportUsage(interrupted),
+    unmeasured_calls: parts.reduce((sum, part) => sum + part.unmeasured_calls, 0),
+  };
+}
+
+// Contract, budget and version are the plan's, one for all arms; what remains is that each pair had one case and one seed.
+function differOnlyInMemory(arms: readonly MeasuredArm[]): boolean {
+  const [first, ...rest] = arms;
+  return rest.every((arm) =>
+    arm.runs.every((run, i) => {
+      const other = first?.runs[i]?.request.body;
+      return other !== undefined && other.seed === run.request.body.seed && other.case === run.request.body.case;
+    }),
+  );
+}

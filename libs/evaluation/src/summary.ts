@@ -1,0 +1,36 @@
+import type { Evidence, EvalReport, ReportArm } from './report.js';
+
+type Numbers = Omit<EvalReport, 'evidence' | 'summary' | 'report_ref'>;
+
+/** Template `summary/v1`, over the report's numbers and nothing else. */
+export function summaryOf(report: Numbers, evidence: Evidence): string {
+  const [on, off] = report.arms as [ReportArm, ReportArm];
+  const shape = `${report.repeats} repeats x ${report.replicates} ${report.replicates === 1 ? 'replicate' : 'replicates'}`;
+  const sentences = [
+    `Learning on passed ${on.counts.pass} of ${report.runs} runs, learning off ${off.counts.pass} of ${report.runs} (${shape}).`,
+    `Steps ${on.usage.steps} on, ${off.usage.steps} off; ${measured('cost', 'USD', on.usage.cost_usd, off.usage.cost_usd)}; ${measured('tokens', '', tokens(on), tokens(off))}.`,
+    `Verdict: ${report.verdict}.`,
+  ];
+  const unverifiable = on.counts.unverifiable + off.counts.unverifiable;
+  if (unverifiable > 0) sentences.push(`${unverifiable} of the runs could not be verified (${on.counts.unverifiable} on, ${off.counts.unverifiable} off).`);
+  if (report.spend.unmeasured_calls > 0) sentences.push(`The spend of ${report.spend.unmeasured_calls} calls is unknown and in no total.`);
+  if (on.counts.pass === off.counts.pass && (on.usage.cost_usd === null || off.usage.cost_usd === null) && (tokens(on) === null || tokens(off) === null)) {
+    sentences.push('Passes are equal and neither cost nor tokens were measured in both arms: the tie shows nothing.');
+  }
+  sentences.push(
+    evidence.finding === 'not_treated'
+      ? 'No lesson was ever rendered in learning on, so nothing was treated.'
+      : `The evidence is ${evidence.finding}: it has ${evidence.units} ${evidence.units === 1 ? 'unit' : 'units'}.`,
+  );
+  return `summary/v1: ${sentences.join(' ')}`;
+}
+
+function tokens(arm: ReportArm): number | null {
+  const { input_tokens, output_tokens } = arm.usage;
+  return input_tokens === null || output_tokens === null ? null : input_tokens + output_tokens;
+}
+
+function measured(name: string, unit: string, on: number | null, off: number | null): string {
+  const value = (amount: number | null) => (amount === null ? 'unknown' : `${amount}${unit === '' ? '' : ` ${unit}`}`);
+  return `${name} ${value(on)} on, ${value(off)} off`;
+}

@@ -1,0 +1,5 @@
+export * from './effects.js';
+export * from './offsets.js';
+export * from './owner.js';
+export * from './projection.js';
+export * from './run.js';
