@@ -19,3 +19,6 @@ export {
   MAX_LESSONS_PER_RUN,
   type Provenance,
 } from './extract.js';
+export { CHECKS, type CheckName, VERDICT_CHECK } from './check-names.js';
+export { type CheckContext, type CheckResult, runChecks, verdictGate } from './checks.js';
+export type { CaseAnswers } from './overlap.js';
