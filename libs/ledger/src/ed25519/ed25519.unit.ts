@@ -6,6 +6,7 @@ import { concatBytes, fromHex, toHex, utf8 } from '../bytes.js';
 import { vectorJson } from '../vectors.testkit.js';
 import * as native from './node.js';
 import * as noble from './noble.js';
+import { isWellFormedSignature } from './profile.js';
 
 const implementations = [
   { name: 'node:crypto', ed25519: native },
@@ -183,6 +184,17 @@ test('both implementations agree on signatures with any one bit flipped: no such
       expect([native.verifySignature(...args), noble.verifySignature(...args)]).toEqual([false, false]);
     }),
   );
+});
+
+test('an R with y from p on is refused before any equation, y = p - 2 is not', () => {
+  const withR = (first: string) => concatBytes(fromHex(`${first}${'ff'.repeat(30)}7f`), fromScalar(1n));
+  expect(['ed', 'ee', 'f0', 'ff'].map((first) => isWellFormedSignature(withR(first)))).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+  expect(isWellFormedSignature(withR('eb'))).toBe(true);
 });
 
 test('both implementations sign alike', () => {
