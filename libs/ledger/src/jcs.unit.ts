@@ -64,7 +64,7 @@ describe('canonicalJson refuses what JSON cannot say', () => {
     ['undefined', undefined],
     ['an undefined member', { a: undefined }],
     ['an undefined member out of order', { b: 1, a: undefined }],
-    ['a hole', new Array(1)],
+    ['a hole', Object.assign([], { length: 1 })],
     ['NaN', [Number.NaN]],
     ['infinity', { a: Number.NEGATIVE_INFINITY }],
     ['a bigint', 1n],
