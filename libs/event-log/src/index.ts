@@ -1,3 +1,4 @@
 export { createMemoryLeases, createMemoryLog, type MemoryLogOptions, MemoryStore } from './memory.js';
 export * from './port.js';
 export type { OpenLog } from './store-log.js';
+export { openSqliteLog, type SqliteLogOptions } from './sqlite.js';

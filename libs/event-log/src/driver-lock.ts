@@ -1,0 +1,32 @@
+import { DatabaseSync } from 'node:sqlite';
+import { LogError } from './port.js';
+import { asLogError } from './sqlite-errors.js';
+
+/** Long enough that of two processes that start together one gets it, short enough to answer at once. */
+const WAIT_MS = 200;
+
+/**
+ * Takes the right to drive a database: an exclusive SQLite lock on a file beside it, which the kernel gives back when the
+ * process ends, however it ends. The file stays: to delete it would let two processes lock two files of one name.
+ * @returns what gives the right back
+ * @throws LogError `log_busy` while another process has it
+ */
+export function takeDriverLock(file: string): () => void {
+  const lockFile = `${file}-driver`;
+  let lock: DatabaseSync | null = null;
+  try {
+    lock = new DatabaseSync(lockFile, { timeout: WAIT_MS });
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock?.close();
+    const cause = asLogError(error, lockFile, 'open');
+    if (!(cause instanceof LogError) || cause.code !== 'log_busy') throw cause;
+    throw new LogError(
+      'log_busy',
+      `another truss process drives ${file}: wait until it ends, stop it, or give this one another --db`,
+      { cause, retryable: true },
+    );
+  }
+  const held = lock;
+  return () => held.close();
+}

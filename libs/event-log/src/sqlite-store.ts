@@ -1,0 +1,167 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { type EvalRunId, type JsonValue, type KeyId, utf8 } from '#lib/ledger';
+import type { LogRecord, Topic, TopicRecord } from './port.js';
+import { asLogError } from './sqlite-errors.js';
+import { pragma } from './sqlite-schema.js';
+import type { Store, Writes } from './store.js';
+
+/** How often another process's writes are looked for. */
+const POLL_MS = 100;
+
+const SQL = {
+  end: 'SELECT max(position) AS position FROM entries WHERE eval = ?',
+  head: 'SELECT max(position) AS position FROM entries',
+  page: 'SELECT position, payload_type, payload, keyid, signature FROM entries WHERE eval = ? AND position > ? ORDER BY position LIMIT ?',
+  range:
+    'SELECT position, payload_type, payload, keyid, signature FROM entries WHERE position BETWEEN ? AND ? ORDER BY position',
+  evaluations: 'SELECT eval, position FROM evaluations WHERE position > ? ORDER BY position LIMIT ?',
+  attachment: 'SELECT bytes FROM attachments WHERE sha256 = ?',
+  topicEnd: 'SELECT max(position) AS position FROM topics WHERE topic = ?',
+  topicPage: 'SELECT position, key, value FROM topics WHERE topic = ? AND position > ? ORDER BY position LIMIT ?',
+  offset: 'SELECT position FROM offsets WHERE topic = ? AND consumer_group = ?',
+} as const;
+
+const WRITE_SQL = {
+  entry: 'INSERT INTO entries (eval, payload_type, payload, keyid, signature) VALUES (?, ?, ?, ?, ?)',
+  evaluation: 'INSERT INTO evaluations (eval, position) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  attachment:
+    'INSERT INTO attachments (sha256, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes',
+  publish: 'INSERT INTO topics (topic, key, value) VALUES (?, ?, ?)',
+  commit:
+    'INSERT INTO offsets (topic, consumer_group, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = max(position, excluded.position)',
+  forget: 'DELETE FROM topics WHERE topic = ?1 AND position < (SELECT min(position) FROM offsets WHERE topic = ?1)',
+} as const;
+
+export interface SqliteStoreOptions {
+  readonly file: string;
+  readonly db: DatabaseSync;
+  readonly writes: Store['writes'];
+  /** The connection to write through, opened when it is first needed. */
+  writer(): DatabaseSync;
+  onClose(): void;
+}
+
+/** The tables of an opened database as a store. */
+export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOptions): Store {
+  const read = statements(() => db, SQL);
+  const write = statements(writer, WRITE_SQL);
+
+  function guarded<T>(doing: 'read' | 'write', work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw asLogError(error, file, doing);
+    }
+  }
+  const get = (name: keyof typeof SQL, ...values: SQLInputValue[]) => guarded('read', () => read(name).get(...values));
+  const all = (name: keyof typeof SQL, ...values: SQLInputValue[]) => guarded('read', () => read(name).all(...values));
+  const run = (name: keyof typeof WRITE_SQL, ...values: SQLInputValue[]) =>
+    Number(write(name).run(...values).lastInsertRowid);
+
+  const tx: Writes = {
+    entry(evaluation, { payloadType, payload, keyid, signature }) {
+      const position = run('entry', evaluation, payloadType, payload, keyid, signature);
+      run('evaluation', evaluation, position);
+      return position;
+    },
+    attachment: (sha256, bytes) => void run('attachment', sha256, bytes),
+    publish: (topic, key, json) => run('publish', topic, key, json),
+    commit(topic, group, position) {
+      run('commit', topic, group, position);
+      if (topic === 'eval.child-run.commands') run('forget', topic);
+    },
+  };
+
+  return {
+    writes,
+    transaction: (work) =>
+      guarded('write', () => {
+        const connection = writer();
+        connection.exec('BEGIN IMMEDIATE');
+        try {
+          work(tx);
+          connection.exec('COMMIT');
+        } catch (error) {
+          if (connection.isTransaction) connection.exec('ROLLBACK');
+          throw error;
+        }
+      }),
+    end: (evaluation) => positionOf(get('end', evaluation)),
+    head: () => positionOf(get('head')),
+    page: (evaluation, after, limit) => all('page', evaluation, after, limit).map(recordOf),
+    range: (from, to) => all('range', from, to).map(recordOf),
+    evaluations: (after, limit) =>
+      all('evaluations', after, limit).map((row) => ({
+        eval: String(row.eval) as EvalRunId,
+        position: positionOf(row),
+      })),
+    attachment(sha256) {
+      const bytes = get('attachment', sha256)?.bytes;
+      return bytes === undefined ? undefined : bytesOf(bytes);
+    },
+    topicEnd: (topic) => positionOf(get('topicEnd', topic)),
+    topicPage: (topic, after, limit) => all('topicPage', topic, after, limit).map(topicRecordOf),
+    offset: (topic: Topic, group) => positionOf(get('offset', topic, group)),
+    watch(changed) {
+      let version = pragma(db, 'data_version');
+      const timer = setInterval(() => {
+        const now = pragma(db, 'data_version');
+        if (now === version) return;
+        version = now;
+        changed();
+      }, POLL_MS);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+    close: onClose,
+  };
+}
+
+/** Each statement prepared once, when it is first used. */
+function statements<N extends string>(
+  connection: () => DatabaseSync,
+  sql: Readonly<Record<N, string>>,
+): (name: N) => StatementSync {
+  const prepared = new Map<N, StatementSync>();
+  return (name) => {
+    const known = prepared.get(name);
+    if (known !== undefined) return known;
+    const statement = connection().prepare(sql[name]);
+    prepared.set(name, statement);
+    return statement;
+  };
+}
+
+type Row = Record<string, unknown>;
+
+function positionOf(row: Row | undefined): number {
+  return Number(row?.position ?? 0);
+}
+
+// A database may come from anywhere: what it holds in place of bytes or text must not stop a reader.
+function bytesOf(value: unknown): Uint8Array {
+  return value instanceof Uint8Array ? value : utf8(String(value).toWellFormed());
+}
+
+function recordOf(row: Row): LogRecord {
+  return {
+    position: positionOf(row),
+    record: {
+      payloadType: String(row.payload_type).toWellFormed(),
+      payload: bytesOf(row.payload),
+      keyid: String(row.keyid) as KeyId,
+      signature: bytesOf(row.signature),
+    },
+  };
+}
+
+function topicRecordOf(row: Row): TopicRecord {
+  const text = String(row.value);
+  let value: JsonValue = text;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Written by somebody else. Whoever reads topics checks what comes: it will refuse a text.
+  }
+  return { position: positionOf(row), key: String(row.key), value };
+}
