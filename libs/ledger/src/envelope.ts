@@ -5,7 +5,7 @@ import { LedgerError } from './errors.js';
 import { HASH } from './ids.js';
 import type { KeyId } from './ids.js';
 
-const envelopeSchema = z.strictObject({
+export const envelopeSchema = z.strictObject({
   payload: z.string(),
   payloadType: z.string(),
   signatures: z.array(z.strictObject({ keyid: z.string().regex(HASH), sig: z.string() })).length(1),

@@ -133,7 +133,7 @@ function saying({ title, when, text }: Lesson): string {
 }
 
 function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const shared = a.intersection(b).size;
+  const shared = [...a].filter((word) => b.has(word)).length;
   return a.size + b.size === 0 ? 1 : shared / (a.size + b.size - shared);
 }
 

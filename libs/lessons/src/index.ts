@@ -22,3 +22,9 @@ export {
 export { CHECKS, type CheckName, VERDICT_CHECK } from './check-names.js';
 export { type CheckContext, type CheckResult, runChecks, verdictGate } from './checks.js';
 export type { CaseAnswers } from './overlap.js';
+export { buildLessonProof, type LessonProof, lessonProofSchema } from './proof.js';
+export { type ProofFault, type ProofPolicy, type ProofResult, verifyLessonProof } from './verify-proof.js';
+export { ProofKeeper } from './keeper.js';
+export { formatBundle, parseBundle } from './bundle.js';
+export { type LessonCount, LessonCounters } from './counters.js';
+export { promotedLessons } from './promoted.js';
