@@ -13,7 +13,11 @@ export interface RunContext {
   /** The contract's texts with this run's case filled in. */
   readonly rendered: RenderedCase;
   /** The case's family and inputs, where the contract has cases. */
-  readonly case: { readonly id: string; readonly family: string | null; readonly inputs: Readonly<Record<string, unknown>> } | null;
+  readonly case: {
+    readonly id: string;
+    readonly family: string | null;
+    readonly inputs: Readonly<Record<string, unknown>>;
+  } | null;
   /** Expected answers of the contract's other cases: a lesson must not carry them. */
   readonly otherCases: readonly { readonly id: string; readonly expected: Readonly<Record<string, unknown>> }[];
   readonly software: { readonly truss: string; readonly node: string };
@@ -40,6 +44,8 @@ export type Action =
 export interface ActionPorts {
   /** The folder of the contract with this digest, on this machine; `null` where it is not here. */
   contractDirectory(digest: string): string | null;
+  /** The folder of that contract's workspace, on this machine; `null` where it is not here or the contract has none. */
+  workspaceDirectory(digest: string): string | null;
   attachment(sha256: string): Promise<Uint8Array | null>;
   putAttachment(bytes: Uint8Array): Promise<{ sha256: string; size: number }>;
   /** The proof of an offered lesson, from the starting bundle or from an anchored repeat. */

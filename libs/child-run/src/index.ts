@@ -1,2 +1,3 @@
-export * from './actions.js';
-export * from './decide.js';
+export type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
+export { decideRun, reviewResult, type Step } from './decide.js';
+export { createRunActions } from './run-actions.js';

@@ -1,0 +1,19 @@
+import { type Blob, utf8 } from '#lib/ledger';
+import type { ActionPorts } from './actions.js';
+
+const INLINE_BYTES = 8 * 1024;
+
+/** Text up to 8 KiB stands in the entry, longer text is an attachment. */
+export async function toBlob(text: string, ports: ActionPorts): Promise<Blob> {
+  const whole = text.toWellFormed();
+  if (whole.length * 3 <= INLINE_BYTES) return { text: whole };
+  const bytes = utf8(whole);
+  return bytes.length <= INLINE_BYTES ? { text: whole } : ports.putAttachment(bytes);
+}
+
+/** `null` when the attachment is not at hand: erased, or not here. */
+export async function readBlob(blob: Blob, ports: ActionPorts): Promise<string | null> {
+  if ('text' in blob) return blob.text;
+  const bytes = await ports.attachment(blob.sha256);
+  return bytes === null ? null : Buffer.from(bytes).toString('utf8');
+}

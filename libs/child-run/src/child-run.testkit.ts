@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import {
+  type Contract,
+  contractSchema,
+  type Program,
+  renderCase,
+  snapshotWorkspace,
+  workspaceDigest,
+} from '#lib/contract';
+import { type ChildState, evolveChild, newChild } from '#lib/evaluation';
+import {
+  type AgentEvent,
+  BODIES,
+  type BodyOf,
+  canonicalJson,
+  type ChildRunId,
+  type Draft,
+  type EntryHash,
+  type EntryType,
+  type EvalRunId,
+  keyId,
+  type LedgerRef,
+  ledgerRef,
+  publicKeyFromSeed,
+  sha256Hex,
+  sign,
+  signDraft,
+  type Signer,
+  utf8,
+} from '#lib/ledger';
+import type { HeldLesson, LessonProof } from '#lib/lessons';
+import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
+import { createRunActions } from './run-actions.js';
+
+export const EVAL = `ev_${'a'.repeat(32)}` as EvalRunId;
+const CHILD = `${EVAL}.0.on.1.1` as ChildRunId;
+const PARENT_REF = ledgerRef(EVAL, 1, 'b'.repeat(64) as EntryHash);
+
+const base: Contract = {
+  id: 'pager',
+  title: 'The pager',
+  instructions: 'Repair it.',
+  workspace: { digest: null, files: 0, bytes: 0, protected: [] },
+  agent: { kind: 'fixed', answer: 'spam', file: 'answer.txt' },
+  criteria: [{ id: 'label', kind: 'match', file: 'answer.txt', equals: 'spam' }],
+  panel: null,
+  budget: {
+    max_cost_nano_usd: null,
+    max_steps: null,
+    max_input_tokens: null,
+    max_output_tokens: null,
+    timeout_ms: 20_000,
+  },
+  providers: {},
+  learning: null,
+  cases: [],
+  evaluation: {
+    max_cost_nano_usd: null,
+    deadline_ms: 60_000,
+    repeats: 1,
+    replicates: 1,
+    primary: 'pass_rate',
+    alpha: 0.05,
+    margin: 0.1,
+    min_units: 6,
+  },
+  programs: [],
+};
+
+export interface Given {
+  readonly contract?: Partial<Contract>;
+  /** Files of the workspace; none: an empty folder. */
+  readonly workspace?: Readonly<Record<string, string>>;
+  /** Files beside the contract, pinned. */
+  readonly programs?: Readonly<Record<string, string>>;
+  readonly caseId?: string;
+  readonly lessons?: readonly HeldLesson[];
+}
+
+/** A run on a ledger of its own: real folders and processes, real entries, no log. */
+export interface Kit {
+  readonly run: RunContext;
+  readonly ports: ActionPorts;
+  readonly actions: RunActions;
+  readonly state: ChildState;
+  readonly drafts: Draft[];
+  readonly workspace: string;
+  readonly contractFolder: string;
+  record(...drafts: Draft[]): Promise<void>;
+  perform(action: Action, abort?: AbortSignal): Promise<Draft[]>;
+  /** The body of the last entry of a type. */
+  last<T extends EntryType>(type: T): BodyOf<T>;
+  events(): AgentEvent[];
+  /** Another executor's actions over the same ledger. */
+  elsewhere(): RunActions;
+}
+
+export async function kit(given: Given = {}): Promise<Kit> {
+  const root = await mkdtemp(join(tmpdir(), 'kit-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const workspace = join(root, 'workspace');
+  const contractFolder = join(root, 'contract');
+  await fill(workspace, given.workspace ?? {});
+  await fill(contractFolder, given.programs ?? {});
+  const files = await snapshotWorkspace(workspace);
+  const programs: Program[] = Object.entries(given.programs ?? {}).map(([path, text]) => {
+    const bytes = utf8(text);
+    return { path, sha256: sha256Hex(bytes), bytes: bytes.length };
+  });
+  const contract = contractSchema.parse({
+    ...base,
+    programs,
+    ...given.contract,
+    workspace: {
+      digest: files.length === 0 ? null : workspaceDigest(files),
+      files: files.length,
+      bytes: 0,
+      protected: given.contract?.workspace?.protected ?? [],
+    },
+  });
+  const row = contract.cases.find(({ id }) => id === given.caseId) ?? null;
+  const lessons = given.lessons ?? [];
+  const run: RunContext = {
+    child: CHILD,
+    request: {
+      ref: PARENT_REF,
+      body: {
+        child_run_id: CHILD,
+        case: row?.id ?? null,
+        seed: 7,
+        run: 'r_opaque',
+        lessons: lessons.map(({ ref }) => ref),
+      },
+    },
+    arm: { name: 'on', kind: 'learning_on', memory: { extraction: 'on', promotion: 'eager', recall: 'verified' } },
+    contract,
+    contractDigest: sha256Hex(utf8(canonicalJson(contract, 'any'))),
+    rendered: renderCase(contract, row),
+    case: row,
+    otherCases: contract.cases.filter(({ id }) => id !== row?.id),
+    software: { truss: '0.0.0', node: '24' },
+  };
+  const attachments = new Map<string, Uint8Array>();
+  const ports: ActionPorts = {
+    contractDirectory: () => contractFolder,
+    workspaceDirectory: () => (files.length === 0 ? null : workspace),
+    attachment: (sha256) => Promise.resolve(attachments.get(sha256) ?? null),
+    putAttachment: (bytes) => {
+      const sha256 = sha256Hex(bytes);
+      attachments.set(sha256, bytes);
+      return Promise.resolve({ sha256, size: bytes.length });
+    },
+    lessonProof: (ref) => proofs.get(ref),
+    verifyLesson: (proof) => {
+      const held = lessons.find(({ ref }) => ref === proof.lesson);
+      return held === undefined ? { ok: false, code: 'lesson_unverified', reason: 'no anchor' } : { ok: true, held };
+    },
+    now: () => 0,
+  };
+  const proofs = new Map(lessons.map(({ ref }) => [ref, proofOf(ref)]));
+  const actions = createRunActions(run, ports);
+  onTestFinished(() => actions.dispose());
+  const state = newChild();
+  const drafts: Draft[] = [];
+  const ledger = signedLedger();
+
+  const record = async (...fresh: Draft[]): Promise<void> => {
+    for (const draft of fresh) {
+      BODIES[draft.type].parse(draft.body);
+      drafts.push(draft);
+      evolveChild(state, await ledger(draft));
+    }
+  };
+  return {
+    run,
+    ports,
+    actions,
+    state,
+    drafts,
+    workspace,
+    contractFolder,
+    record,
+    async perform(action, abort = new AbortController().signal) {
+      const early: Draft[] = [];
+      const result = await actions.perform(action, state, (some) => early.push(...some), abort);
+      await record(...early, ...result);
+      return [...early, ...result];
+    },
+    last(type) {
+      const found = drafts.findLast((draft) => draft.type === type);
+      if (found === undefined) throw new Error(`no ${type} among ${drafts.map((draft) => draft.type).join(', ')}`);
+      return BODIES[type].parse(found.body) as BodyOf<typeof type>;
+    },
+    events: () => drafts.flatMap((draft) => (draft.type === 'agent_reported' ? draft.body.events : [])),
+    elsewhere() {
+      const other = createRunActions(run, ports);
+      onTestFinished(() => other.dispose());
+      return other;
+    },
+  };
+}
+
+async function fill(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+    if (text.startsWith('#!')) await chmod(join(folder, path), 0o755);
+  }
+}
+
+function signedLedger() {
+  const seed = randomBytes(32);
+  const key = keyId('executor', publicKeyFromSeed(seed));
+  const signer: Signer = { keyId: key, role: 'executor', sign: (message) => Promise.resolve(sign(seed, message)) };
+  let seq = 0;
+  let prev = 'c'.repeat(64) as EntryHash;
+  return async (draft: Draft) => {
+    const place = { eval: EVAL, ledger: CHILD, prev, seq, session: 'd'.repeat(32), at: '2026-01-01T00:00:00.000Z' };
+    const { entry } = await signDraft(draft, place, signer);
+    seq += 1;
+    prev = entry.hash;
+    return entry;
+  };
+}
+
+// The port `verifyLesson` judges it; its content is the business of libs/lessons.
+function proofOf(lesson: LedgerRef): LessonProof {
+  const envelope = { payloadType: '', payload: '', signatures: [{ keyid: '', sig: '' }] };
+  return {
+    v: 1,
+    lesson,
+    evaluation: EVAL,
+    anchor: envelope,
+    size: 1,
+    entries: [{ seq: 0, envelope, proof: [] }],
+    attachments: [],
+  } as LessonProof;
+}
+
+/** An agent, criterion or reviewer as a one-line Node program. */
+export function node(code: string): string[] {
+  return ['node', '--input-type=module', '-e', code];
+}
+
+/** Reports by appending to the event file, one line each. */
+export const REPORT =
+  "import { appendFileSync } from 'node:fs'; const report = (e) => appendFileSync(process.env.TRUSS_EVENTS, JSON.stringify(e) + '\\n');";
+
+export async function waitFor(condition: () => boolean, ms = 5_000): Promise<boolean> {
+  const end = Date.now() + ms;
+  while (Date.now() < end) {
+    if (condition()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return condition();
+}
+
+/** Runs, and is not merely waiting for its parent to notice its end. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/su.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+import type { ChildState } from '#lib/evaluation';
+import type { Draft } from '#lib/ledger';
+import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
+import { runCommandAgent } from './agent-command.js';
+import { runFixedAgent } from './agent-fixed.js';
+import { checkCriterion } from './criteria.js';
+import { faultOf, RunFault } from './faults.js';
+import { Scratch } from './scratch.js';
+import type { Work } from './work.js';
+
+/**
+ * The effects of one child run. Nothing is held from one action to the next: each begins from the ledger, so a run goes on
+ * elsewhere as it would have here.
+ */
+export function createRunActions(run: RunContext, ports: ActionPorts): RunActions {
+  const work: Work = { run, ports, scratch: new Scratch() };
+  const ended = new AbortController();
+  const underWay = new Set<Promise<Draft[]>>();
+  return {
+    async perform(action, state, progress, abort) {
+      if (ended.signal.aborted || abort.aborted) return [];
+      const stop = new AbortController();
+      const onStop = (): void => stop.abort();
+      abort.addEventListener('abort', onStop, { once: true });
+      ended.signal.addEventListener('abort', onStop, { once: true });
+      const result = act(work, action, state, progress, stop.signal);
+      underWay.add(result);
+      try {
+        const drafts = await result;
+        return stop.signal.aborted ? [] : drafts;
+      } finally {
+        underWay.delete(result);
+        abort.removeEventListener('abort', onStop);
+        ended.signal.removeEventListener('abort', onStop);
+      }
+    },
+    async dispose() {
+      ended.abort();
+      await Promise.allSettled(underWay);
+      await work.scratch.dispose();
+    },
+  };
+}
+
+async function act(
+  work: Work,
+  action: Action,
+  state: ChildState,
+  progress: (drafts: Draft[]) => void,
+  abort: AbortSignal,
+): Promise<Draft[]> {
+  switch (action.kind) {
+    case 'agent':
+      return runAgent(work, state, progress, abort);
+    case 'check':
+      return checkCriterion(work, action.criterion, state, abort);
+    case 'recall':
+    case 'review':
+    case 'extract':
+    case 'check_lesson':
+    case 'review_lesson':
+      throw new Error(`not built yet: ${action.kind}`);
+    default:
+      return action satisfies never;
+  }
+}
+
+async function runAgent(
+  work: Work,
+  state: ChildState,
+  progress: (drafts: Draft[]) => void,
+  abort: AbortSignal,
+): Promise<Draft[]> {
+  const { agent } = work.run.rendered;
+  try {
+    switch (agent.kind) {
+      case 'fixed':
+        return await runFixedAgent(work, agent);
+      case 'command':
+        return await runCommandAgent(work, agent.command, state, progress, abort);
+      case 'llm':
+        throw new RunFault(
+          'agent',
+          'agent_unsupported',
+          'agents of kind "llm" are not part of this version: use a command',
+        );
+      default:
+        return agent satisfies never;
+    }
+  } catch (cause) {
+    return abort.aborted ? [] : [faultOf(cause, 'agent').draft()];
+  }
+}
