@@ -61,6 +61,9 @@ function reasonToEnd(
   return null;
 }
 
+/** An anchor stands in its entry whatever happened, so it lists so many of the superseded at most, and counts all. */
+const MAX_LISTED = 500;
+
 function anchorBody(view: EvaluationView, child: ChildRecord): BodyOf<'child_anchor'> {
   const chain = view.live.children.get(child.id)?.chain;
   if (chain == null || child.sealed === null) throw new Error(`run ${child.id} is sealed without a chain`);
@@ -74,7 +77,7 @@ function anchorBody(view: EvaluationView, child: ChildRecord): BodyOf<'child_anc
     usage: child.sealed.usage,
     superseded: {
       count: child.superseded.length,
-      hashes: child.superseded.map((entry) => entry.hash),
+      hashes: child.superseded.slice(0, MAX_LISTED).map((entry) => entry.hash),
       usage: child.superseded.reduce((sum, entry) => addUsage(sum, entry.usage), NO_SPEND),
     },
   };

@@ -31,7 +31,7 @@ export const evalRequestedSchema = z.strictObject({
   deadline_ms: z.int().min(1),
   statistics: planSchema.shape.statistics,
   /** Where the contracts' files are for an executor on this machine: a hint, no part of what is asked for. */
-  directories: z.array(z.string()),
+  files: z.array(z.strictObject({ directory: z.string(), workspace: z.string().nullable() })),
 });
 export type EvalRequested = z.infer<typeof evalRequestedSchema>;
 
@@ -63,7 +63,7 @@ export function evaluationOf(request: EvalRequested): EvalRunId {
 
 /** Says whether two requests of one id ask for the same: the hints do not count. */
 export function requestDigest(request: EvalRequested): EntryHash {
-  const { directories: _hint, ...asked } = request;
+  const { files: _hint, ...asked } = request;
   return sha256Hex(utf8(canonicalJson(asked))) as EntryHash;
 }
 

@@ -58,3 +58,8 @@ export function agentSeed(plan: Plan, place: Place): number {
 export function dispatchOrder(plan: Plan, place: Place): readonly Arm[] {
   return new Draw(plan.seed, 'dispatch', place.contract, place.replicate, place.repeat).shuffled(plan.arms);
 }
+
+/** The row of a contract's cases with this id; `null` for a contract without cases. */
+export function caseOf(contract: Contract, id: string | null): Contract['cases'][number] | null {
+  return contract.cases.find((row) => row.id === id) ?? null;
+}

@@ -159,8 +159,16 @@ function parseSigned(record: SignedEntry, key: TrustedKey, hash: EntryHash): Ope
   if (header.ledger !== header.eval && !header.ledger.startsWith(`${header.eval}.`)) {
     return defect('ledger_mismatch', `ledger ${header.ledger} is not of evaluation ${header.eval}`);
   }
+  if (LINKING.has(type)) {
+    const shape: z.ZodType = BODIES[type];
+    const linking = shape.safeParse(body);
+    if (!linking.success) return defect('body_malformed', `${type}: ${z.prettifyError(linking.error)}`);
+  }
   return { kind: 'entry', entry: { ...header, type, body, hash, envelope: record } };
 }
+
+// The live chain rests on these bodies, so they stand in the entry and have their shape, or it is no entry: every reader folds alike.
+const LINKING: ReadonlySet<EntryType> = new Set(['writer_changed', 'child_requested', 'child_anchor']);
 
 /** The attachment that holds an entry's body, or `null` where the body stands in the entry. */
 export function attachedBody(entry: OpenedEntry): AttachmentRef | null {

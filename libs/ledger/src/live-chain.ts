@@ -1,5 +1,5 @@
 import type { BodyOf, EntryType, Writer } from './bodies.js';
-import { type EntryHeader, type OpenedEntry, genesisHash, sameWriter } from './entry.js';
+import { type EntryHeader, genesisHash, type OpenedEntry, sameWriter, writerOf } from './entry.js';
 import type { ChildRunId, EntryHash, EvalRunId, LedgerId } from './ids.js';
 import { mayWrite } from './roles.js';
 
@@ -26,7 +26,7 @@ export interface LiveChains {
   report: EntryHash | null;
 }
 
-/** The part of an entry on which joining depends: its structure, never its position, time or content. */
+/** The part of an entry on which joining depends. `openEntry` and `typedEntry` both give it: the bodies that count here are always in the entry. */
 export type LinkedEntry = EntryHeader & Pick<OpenedEntry, 'type' | 'hash' | 'body'>;
 
 export type Joining = 'joined' | 'duplicate' | 'superseded';
@@ -52,7 +52,7 @@ export function mayContinue(live: LiveChains, ledger: LedgerId, writer: Writer):
   return child !== undefined && !child.sealed && !child.anchored;
 }
 
-/** Whether the entry would join if it came next. */
+/** Whether the entry would join if it came next: by its structure, never by its position, time or what it claims of the world. */
 export function joins(live: LiveChains, entry: LinkedEntry): boolean {
   if (entry.eval !== live.eval) return false;
   const onParent = entry.ledger === live.eval;
@@ -72,11 +72,7 @@ function extendsChain(chain: Chain | null, entry: LinkedEntry, origin: EntryHash
   if (entry.type === first || entry.seq !== chain.hashes.length || entry.prev !== headOf(chain)) return false;
   if (entry.type !== 'writer_changed') return sameWriter(chain.writer, entry);
   const { displaced } = entry.body as BodyOf<'writer_changed'>;
-  return sameWriter(chain.writer, displaced) && !sameWriter(displaced, writerFrom(entry));
-}
-
-function writerFrom(entry: LinkedEntry): Writer {
-  return { key: entry.key, session: entry.session };
+  return sameWriter(chain.writer, displaced) && !sameWriter(displaced, writerOf(entry));
 }
 
 /** Takes the next entry in log order into the fold, in place, and says what became of it. */
@@ -107,8 +103,8 @@ export function fold(live: LiveChains, entry: LinkedEntry): Joining {
 
 // The report is the one entry that is not by the ledger's writer, so it does not become the writer.
 function extended(chain: Chain | null, entry: LinkedEntry): Chain {
-  if (chain === null) return { hashes: [entry.hash], writer: writerFrom(entry) };
+  if (chain === null) return { hashes: [entry.hash], writer: writerOf(entry) };
   chain.hashes.push(entry.hash);
-  if (entry.type === 'writer_changed') chain.writer = writerFrom(entry);
+  if (entry.type === 'writer_changed') chain.writer = writerOf(entry);
   return chain;
 }

@@ -66,3 +66,13 @@ function malformed(line: number, what: string, cause?: unknown): LessonError {
     cause,
   });
 }
+
+/**
+ * Reads the one proof of an attachment that a plan's starting lesson names.
+ * @throws LessonError `bundle_malformed`
+ */
+export function readProof(bytes: Uint8Array): LessonProof {
+  const [proof, ...more] = parseBundle(bytes);
+  if (proof === undefined || more.length > 0) throw malformed(1, 'an attachment holds one lesson');
+  return proof;
+}

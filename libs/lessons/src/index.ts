@@ -25,6 +25,6 @@ export type { CaseAnswers } from './overlap.js';
 export { buildLessonProof, type LessonProof, lessonProofSchema } from './proof.js';
 export { type ProofFault, type ProofPolicy, type ProofResult, verifyLessonProof } from './verify-proof.js';
 export { ProofKeeper } from './keeper.js';
-export { formatBundle, parseBundle } from './bundle.js';
+export { formatBundle, parseBundle, readProof } from './bundle.js';
 export { type LessonCount, LessonCounters } from './counters.js';
 export { promotedLessons } from './promoted.js';

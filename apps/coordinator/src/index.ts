@@ -1,0 +1,1 @@
+export { CoordinatorModule } from './coordinator.module.js';

@@ -1,0 +1,151 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { acceptedSchema, type EvalAccepted } from '#lib/evaluation';
+import type { TopicRecord } from '#lib/event-log';
+import type { Entry, EvalRunId } from '#lib/ledger';
+import { type HeldLesson, readProof, verifyLessonProof } from '#lib/lessons';
+import { OwnerCore, type OwnerEffect } from '#lib/protocol';
+import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, PORTS, type Ports } from '#lib/runtime';
+
+interface Owned {
+  readonly core: OwnerCore;
+  readonly host: CoreHost<never, OwnerEffect>;
+  readonly stop: () => void;
+}
+
+/** How long a cancel waits for an evaluation that is not there yet. */
+const CANCEL_WAIT_MS = 60_000;
+
+/** Owns the evaluations that were accepted: writes their ledgers and sends the commands of their runs. */
+@Injectable()
+export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly owned = new Map<EvalRunId, Promise<Owned>>();
+  private readonly writer: LedgerWriter;
+  private consumer: { stop(): void } | null = null;
+  private readonly waits = new Set<NodeJS.Timeout>();
+
+  constructor(
+    @Inject(PORTS) private readonly ports: Ports,
+    @Inject(EvaluationViews) private readonly views: EvaluationViews,
+  ) {
+    this.writer = new LedgerWriter(ports.log, ports.signers.coordinator, ports.now);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { topics, fatal } = this.ports;
+    const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
+    this.consumer = await consumeTracked(topics, 'eval.accepted', 'coordinator', take, fatal);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.consumer?.stop();
+    for (const timer of this.waits) clearTimeout(timer);
+    for (const owned of await Promise.allSettled(this.owned.values())) {
+      if (owned.status === 'fulfilled') owned.value.stop();
+    }
+  }
+
+  private async take(record: TopicRecord, finished: () => void): Promise<void> {
+    const accepted = acceptedSchema.parse(record.value);
+    const id = accepted.eval_run_id as EvalRunId;
+    if (!this.ports.drives(id)) return;
+    if (accepted.kind === 'cancel') return this.cancel(id, accepted.reason, accepted.accepted_at, finished);
+    if (this.owned.has(id)) {
+      // One evaluation, one owner: a repeat is answered by the same ledger.
+      await this.owned.get(id);
+      finished();
+      return;
+    }
+    this.owned.set(id, this.own(id, accepted, finished));
+    await this.owned.get(id);
+  }
+
+  private async cancel(id: EvalRunId, reason: string, since: number, finished: () => void): Promise<void> {
+    const owned = await this.owned.get(id);
+    if (owned !== undefined) {
+      owned.core.cancel(reason);
+      owned.host.post({ kind: 'changed' });
+      finished();
+      return;
+    }
+    if (this.ports.now() - since > CANCEL_WAIT_MS) {
+      await this.ports.topics.publish('eval.dead-letter', id, { topic: 'eval.accepted', code: 'not_found', reason: `no evaluation ${id} to cancel` });
+      finished();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.waits.delete(timer);
+      this.cancel(id, reason, since, finished).catch(this.ports.fatal);
+    }, 500);
+    this.waits.add(timer);
+  }
+
+  private async own(id: EvalRunId, accepted: EvalAccepted, finished: () => void): Promise<Owned> {
+    const { ports } = this;
+    const core = new OwnerCore(id, {
+      accepted,
+      key: ports.signers.coordinator.keyId,
+      trustStore: ports.trustStore,
+      software: ports.software,
+      leaseMs: ports.leaseMs,
+      starting: await this.startingLessons(accepted),
+    });
+    const open = await this.views.open(id);
+    const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
+    const host = new CoreHost<never, OwnerEffect>(core, { open, writer: this.writer, env, fatal: ports.fatal }, (effect) => {
+      switch (effect.kind) {
+        case 'send':
+          ports.topics.publish('eval.child-run.commands', effect.child, { child_run_id: effect.child }).catch(ports.fatal);
+          return;
+        case 'refused':
+          ports.topics
+            .publish('eval.dead-letter', id, { topic: 'eval.accepted', code: effect.code, reason: effect.reason })
+            .catch(ports.fatal);
+          return;
+        case 'finished':
+          this.release(id, open.view.state.closed?.body.outcome ?? 'refused').then(finished, ports.fatal);
+          return;
+        case 'lease':
+        case 'release':
+          throw new Error(`an owner holds no lease: ${effect.kind}`);
+        default:
+          effect satisfies never;
+      }
+    });
+    const unsubscribe = open.subscribe((entry) => {
+      if (concernsOwner(entry)) host.post({ kind: 'changed' });
+    });
+    host.begin();
+    return {
+      core,
+      host,
+      stop: () => {
+        unsubscribe();
+        host.stop();
+      },
+    };
+  }
+
+  /** `eval.index` has the evaluation's end before the offset passes its acceptance. */
+  private async release(id: EvalRunId, outcome: string): Promise<void> {
+    await this.ports.topics.publish('eval.index', id, { eval_run_id: id, outcome });
+    (await this.owned.get(id))?.stop();
+    await this.views.close(id);
+  }
+
+  private async startingLessons(accepted: EvalAccepted): Promise<HeldLesson[]> {
+    const held: HeldLesson[] = [];
+    for (const { lesson, proof } of accepted.request.starting_lessons) {
+      const bytes = await this.ports.log.attachment(proof.sha256);
+      if (bytes === null) throw new Error(`the proof of starting lesson ${lesson} is not in the log`);
+      const verified = verifyLessonProof(readProof(bytes), { keys: this.ports.keys, expectLesson: lesson });
+      if (!verified.ok) throw new Error(`starting lesson ${lesson} does not verify: ${verified.reason}`);
+      held.push(verified.held);
+    }
+    return held;
+  }
+}
+
+// A run's entries matter to the owner when they end it or spend money.
+function concernsOwner(entry: Entry): boolean {
+  return entry.ledger === entry.eval || entry.type === 'run_sealed' || entry.type === 'agent_reported';
+}

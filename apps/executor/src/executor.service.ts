@@ -1,0 +1,207 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { createRunActions, type RunActions, type RunContext } from '#lib/child-run';
+import { renderCase } from '#lib/contract';
+import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
+import type { TopicRecord } from '#lib/event-log';
+import { type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
+import { type LessonProof, readProof, verifyLessonProof } from '#lib/lessons';
+import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
+import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, type OpenView, PORTS, type Ports } from '#lib/runtime';
+
+/** Takes commands and runs their children: each by its core, outside the consumer's handler. */
+@Injectable()
+export class ExecutorService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly writer: LedgerWriter;
+  private readonly holder: string;
+  private readonly running = new Map<ChildRunId, { stop(): Promise<void> }>();
+  private consumer: { stop(): void } | null = null;
+
+  constructor(
+    @Inject(PORTS) private readonly ports: Ports,
+    @Inject(EvaluationViews) private readonly views: EvaluationViews,
+  ) {
+    this.writer = new LedgerWriter(ports.log, ports.signers.executor, ports.now);
+    this.holder = ports.random128();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { topics, fatal } = this.ports;
+    const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
+    this.consumer = await consumeTracked(topics, 'eval.child-run.commands', 'executor', take, fatal);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.consumer?.stop();
+    await Promise.all([...this.running.values()].map((run) => run.stop()));
+  }
+
+  private async take(record: TopicRecord, finished: () => void): Promise<void> {
+    const child = record.key;
+    if (!isChildRunId(child)) {
+      await this.ports.topics.publish('eval.dead-letter', record.key, {
+        topic: 'eval.child-run.commands',
+        position: record.position,
+        value: record.value,
+        code: 'bad_id',
+        reason: 'a command names a child run',
+      });
+      finished();
+      return;
+    }
+    // A copy of a command, or one that an earlier process left: its evaluation's owner sends it again when it is driven.
+    if (this.running.has(child) || !this.ports.drives(parseChildRunId(child).eval)) {
+      finished();
+      return;
+    }
+    this.running.set(child, { stop: async () => {} });
+    await this.run(child, finished);
+  }
+
+  private async run(child: ChildRunId, finished: () => void): Promise<void> {
+    const { ports } = this;
+    const evaluation = parseChildRunId(child).eval;
+    const open = await this.views.open(evaluation);
+    const actions = new ActionRunner(ports, open);
+    const core = new RunCore(evaluation, child, {
+      key: ports.signers.executor.keyId,
+      leaseMs: ports.leaseMs,
+      context: (view) => actions.contextOf(view, child),
+    });
+    const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
+    const host = new CoreHost<RunEvent, RunEffect>(core, { open, writer: this.writer, env, fatal: ports.fatal }, (effect) => {
+      switch (effect.kind) {
+        case 'perform':
+          actions.perform(child, effect, (event) => host.post(event), ports.fatal);
+          return;
+        case 'abort':
+          actions.abort();
+          return;
+        case 'lease':
+          ports.leases
+            .hold(child, this.holder, ports.leaseMs)
+            .then((granted) => host.post({ kind: 'leased', granted }), ports.fatal);
+          return;
+        case 'release':
+          ports.leases.release(child, this.holder).catch(ports.fatal);
+          return;
+        case 'finished':
+          void stop().then(() => {
+            this.running.delete(child);
+            finished();
+            return this.views.close(evaluation);
+          }, ports.fatal);
+          return;
+        case 'send':
+          throw new Error('an executor sends no command');
+        default:
+          effect satisfies never;
+      }
+    });
+    const unsubscribe = open.subscribe((entry) => {
+      if (concernsRun(entry, child)) host.post({ kind: 'changed' });
+    });
+    const stop = async () => {
+      unsubscribe();
+      host.stop();
+      actions.abort();
+      await actions.dispose();
+    };
+    this.running.set(child, { stop });
+    host.begin();
+  }
+}
+
+function concernsRun(entry: Entry, child: ChildRunId): boolean {
+  if (entry.ledger === child || entry.type === 'eval_closed') return true;
+  return entry.type === 'child_requested' && entry.body.child_run_id === child;
+}
+
+/** The effects of one child run: its context from the signed plan, its actions, and the one that is under way. */
+class ActionRunner {
+  private context: RunContext | null = null;
+  private actions: RunActions | null = null;
+  private aborting: AbortController | null = null;
+  private readonly starting = new Map<LedgerRef, LessonProof>();
+
+  constructor(
+    private readonly ports: Ports,
+    private readonly open: OpenView,
+  ) {}
+
+  contextOf(view: EvaluationView, child: ChildRunId): RunContext {
+    this.context ??= contextOf(view, child, this.ports.software);
+    return this.context;
+  }
+
+  perform(
+    child: ChildRunId,
+    { id, action }: Extract<RunEffect, { kind: 'perform' }>,
+    post: (event: RunEvent) => void,
+    fatal: (error: unknown) => void,
+  ): void {
+    const state = this.open.view.state.children.get(child)?.run;
+    if (state === undefined || state === null) return;
+    const aborting = new AbortController();
+    this.aborting = aborting;
+    const work = async () => {
+      if (action.kind === 'recall') await this.loadStartingLessons();
+      this.actions ??= createRunActions(this.contextOf(this.open.view, child), this.actionPorts());
+      return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
+    };
+    work().then(
+      (drafts) => post({ kind: 'performed', id, drafts }),
+      (error) => {
+        if (!aborting.signal.aborted) fatal(error);
+      },
+    );
+  }
+
+  abort(): void {
+    this.aborting?.abort();
+  }
+
+  async dispose(): Promise<void> {
+    await this.actions?.dispose();
+  }
+
+  private async loadStartingLessons(): Promise<void> {
+    for (const { lesson, proof } of planOf(this.open.view.state).starting_lessons) {
+      const bytes = await this.ports.log.attachment(proof.sha256);
+      if (bytes !== null) this.starting.set(lesson, readProof(bytes));
+    }
+  }
+
+  private actionPorts() {
+    const { ports, open } = this;
+    return {
+      contractDirectory: (digest: string) => ports.contracts.locate(digest)?.directory ?? null,
+      workspaceDirectory: (digest: string) => ports.contracts.locate(digest)?.workspace ?? null,
+      attachment: (sha256: string) => ports.log.attachment(sha256),
+      putAttachment: (bytes: Uint8Array) => ports.log.putAttachment(bytes),
+      lessonProof: (ref: LedgerRef) => open.proofs.proof(ref) ?? this.starting.get(ref),
+      verifyLesson: (proof: LessonProof) => verifyLessonProof(proof, { keys: ports.keys }),
+      now: ports.now,
+    };
+  }
+}
+
+function contextOf(view: EvaluationView, child: ChildRunId, software: RunContext['software']): RunContext {
+  const record = view.state.children.get(child);
+  const plan = planOf(view.state);
+  const arm = plan.arms.find((candidate) => candidate.name === record?.arm);
+  const entry = record === undefined ? undefined : plan.contracts[record.contract];
+  if (record === undefined || arm === undefined || entry === undefined) throw new Error(`run ${child} is not in the plan`);
+  const contract = planContract(plan, record.contract);
+  const row = caseOf(contract, record.request.body.case);
+  return {
+    child,
+    request: record.request,
+    arm,
+    contract,
+    contractDigest: entry.digest,
+    rendered: renderCase(contract, row),
+    case: row,
+    otherCases: contract.cases.filter((other) => other !== row),
+    software,
+  };
+}

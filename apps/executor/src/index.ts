@@ -1,0 +1,1 @@
+export { ExecutorModule } from './executor.module.js';

@@ -1,0 +1,127 @@
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  canonicalJson,
+  keyId,
+  openTrustStore,
+  publicKeyFromSeed,
+  type Role,
+  signAsync,
+  type Signer,
+  SigningKey,
+  toHex,
+  type TrustStore,
+  trustStoreSchema,
+} from '#lib/ledger';
+import { KeyStoreError } from './errors.js';
+
+/** The roles of which one process of the embedded mode holds all keys. */
+export const SERVICE_ROLES = ['coordinator', 'executor', 'projector'] as const;
+export type ServiceRole = (typeof SERVICE_ROLES)[number];
+
+export interface KeyStore {
+  readonly trust: TrustStore;
+  readonly signers: Readonly<Record<ServiceRole, Signer>>;
+}
+
+// An Ed25519 private key in PKCS#8 (RFC 8410): this prefix and the 32-byte seed.
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+export function trustFile(folder: string): string {
+  return join(folder, 'trust.json');
+}
+
+function keyFile(folder: string, role: ServiceRole): string {
+  return join(folder, `${role}.key`);
+}
+
+/** @throws KeyStoreError `trust_broken`, `keys_missing` */
+export function readTrustStore(file: string): TrustStore {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new KeyStoreError('keys_missing', `there is no trust store at ${file}: \`truss keys init\` makes one`, { cause });
+  }
+  try {
+    const trust = trustStoreSchema.parse(JSON.parse(text));
+    openTrustStore(trust);
+    return trust;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new KeyStoreError('trust_broken', `the trust store ${file} cannot be used: ${why}`, { cause });
+  }
+}
+
+/**
+ * The keys of a folder, made on first use: one private key a role (PKCS#8 PEM, mode 0600) beside `trust.json`, which holds the public ones.
+ * @throws KeyStoreError
+ */
+export function openKeyStore(folder: string, operator: string): KeyStore {
+  if (!existsSync(trustFile(folder))) createKeys(folder, operator);
+  const trust = readTrustStore(trustFile(folder));
+  const load = (role: ServiceRole) => loadSigner(folder, role, trust);
+  return { trust, signers: { coordinator: load('coordinator'), executor: load('executor'), projector: load('projector') } };
+}
+
+/** Makes the keys of all service roles. The trust store comes last and whole, so a folder without one holds no key in use. */
+export function createKeys(folder: string, operator: string): TrustStore {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const keys = SERVICE_ROLES.map((role) => {
+    const seed = randomBytes(32);
+    const file = keyFile(folder, role);
+    writeFileSync(file, pemOf(seed), { mode: 0o600 });
+    chmodSync(file, 0o600);
+    const publicKey = publicKeyFromSeed(seed);
+    return {
+      id: keyId(role, publicKey) as string,
+      role: role as Role,
+      operator,
+      public_key: toHex(publicKey),
+      status: 'active' as const,
+      accepted_heads: [],
+    };
+  });
+  const trust: TrustStore = { version: 1, keys };
+  const draft = `${trustFile(folder)}.new`;
+  writeFileSync(draft, `${JSON.stringify(JSON.parse(canonicalJson(trust)), null, 2)}\n`, { mode: 0o644 });
+  renameSync(draft, trustFile(folder));
+  return trust;
+}
+
+function pemOf(seed: Uint8Array): string {
+  const der = Buffer.concat([PKCS8_PREFIX, seed]);
+  return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
+}
+
+function loadSigner(folder: string, role: ServiceRole, trust: TrustStore): Signer {
+  const file = keyFile(folder, role);
+  const key = new SigningKey(seedOf(file));
+  const id = keyId(role, publicKeyFromSeed(key));
+  if (!trust.keys.some((record) => record.id === id && record.status === 'active')) {
+    throw new KeyStoreError('keys_broken', `the ${role} key in ${file} is not an active key of the trust store beside it`);
+  }
+  return { keyId: id, role, sign: (message) => signAsync(key, message) };
+}
+
+function seedOf(file: string): Uint8Array {
+  let mode: number;
+  let pem: Buffer;
+  try {
+    mode = statSync(file).mode;
+    pem = readFileSync(file);
+  } catch (cause) {
+    throw new KeyStoreError('keys_missing', `the private key ${file} cannot be read`, { cause });
+  }
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new KeyStoreError('keys_exposed', `others may read the private key ${file}: \`chmod 600\` it, or retire it and make new keys`);
+  }
+  try {
+    const der = createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
+    if (der.length !== 48 || !der.subarray(0, 16).equals(PKCS8_PREFIX)) throw new Error('not an Ed25519 key');
+    return new Uint8Array(der.subarray(16));
+  } catch (cause) {
+    throw new KeyStoreError('keys_broken', `the private key ${file} is not an Ed25519 key in PKCS#8 PEM`, { cause });
+  }
+}

@@ -1,0 +1,33 @@
+import type { Consumer, Topic, TopicRecord, Topics } from '#lib/event-log';
+import { OffsetTracker } from '#lib/protocol';
+
+/** A record at work: `finished` lets the group's offset pass it, once all before it are finished too. */
+export type RecordHandler = (record: TopicRecord, finished: () => void) => void;
+
+/** Consumes a topic so that the offset never passes unfinished work. */
+export async function consumeTracked(
+  topics: Topics,
+  topic: Topic,
+  group: string,
+  handler: RecordHandler,
+  fatal: (error: unknown) => void,
+): Promise<{ stop(): void }> {
+  const tracker = new OffsetTracker();
+  let consumer: Consumer | null = null;
+  let committed = -1;
+  const commit = () => {
+    const position = tracker.committable();
+    if (consumer === null || position <= committed) return;
+    committed = position;
+    consumer.commit(position).catch(fatal);
+  };
+  consumer = await topics.consume(topic, group, (record) => {
+    tracker.began(record.position);
+    handler(record, () => {
+      tracker.finished(record.position);
+      commit();
+    });
+  });
+  commit();
+  return { stop: () => consumer?.stop() };
+}

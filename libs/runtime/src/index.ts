@@ -1,0 +1,6 @@
+export * from './consume.js';
+export * from './core-host.js';
+export * from './ports.js';
+export * from './runtime.module.js';
+export * from './views.js';
+export * from './writer.js';

@@ -1,0 +1,35 @@
+import type { EventLog, Leases, Topics } from '#lib/event-log';
+import type { AttachmentRef, EvalRunId, KeyRing, Signer } from '#lib/ledger';
+
+/** Where the files of a contract are on this machine. */
+export interface ContractLocator {
+  /** By the contract's digest: its folder, and its workspace's (`null`: an empty one). */
+  locate(digest: string): ContractFiles | null;
+}
+export interface ContractFiles {
+  readonly directory: string;
+  readonly workspace: string | null;
+}
+
+/** What a service is given of the world; the log behind it may be any. */
+export interface Ports {
+  readonly log: EventLog;
+  readonly topics: Topics;
+  readonly leases: Leases;
+  readonly keys: KeyRing;
+  readonly signers: { readonly coordinator: Signer; readonly executor: Signer; readonly projector: Signer };
+  readonly trustStore: AttachmentRef;
+  readonly contracts: ContractLocator;
+  readonly software: { readonly truss: string; readonly node: string };
+  readonly leaseMs: number;
+  /** Whether this process drives an evaluation: an embedded one only those that it was asked for. */
+  readonly drives: (evaluation: EvalRunId) => boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly random128: () => string;
+  readonly below: (bound: number) => number;
+  readonly fatal: (error: unknown) => void;
+}
+
+/** Injection token of `Ports`. */
+export const PORTS = Symbol('truss.ports');

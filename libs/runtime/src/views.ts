@@ -1,0 +1,86 @@
+import type { EventLog, Following } from '#lib/event-log';
+import { type EvaluationState, type EvaluationView, initialState, laneOf, observe, planOf } from '#lib/evaluation';
+import type { ChildRunId, Entry, EvalRunId, Joining } from '#lib/ledger';
+import { ProofKeeper } from '#lib/lessons';
+
+export type ViewListener = (entry: Entry, joining: Joining) => void;
+
+/** One evaluation as this process has read it: one fold for all its services. */
+export interface OpenView {
+  readonly view: EvaluationView;
+  /** Proofs of the lessons that anchored runs of this evaluation promoted. */
+  readonly proofs: ProofKeeper;
+  /** Told of every entry, after it went into the view; must not throw or wait. */
+  subscribe(listener: ViewListener): () => void;
+  /** Resolves when the view holds all that stood in the log at the time of the call. */
+  caughtUp(): Promise<void>;
+}
+
+interface Held {
+  readonly open: Promise<OpenView>;
+  users: number;
+}
+
+/** The evaluations that this process follows; each is folded once, from its first record, and dropped with its last user. */
+export class EvaluationViews {
+  private readonly held = new Map<EvalRunId, Held>();
+
+  constructor(private readonly log: EventLog) {}
+
+  /** Every `open` is paired with one `close`. Resolves when the view has caught up. */
+  async open(evaluation: EvalRunId): Promise<OpenView> {
+    let held = this.held.get(evaluation);
+    if (held === undefined) {
+      held = { open: this.follow(evaluation), users: 0 };
+      this.held.set(evaluation, held);
+    }
+    held.users += 1;
+    return held.open;
+  }
+
+  async close(evaluation: EvalRunId): Promise<void> {
+    const held = this.held.get(evaluation);
+    if (held === undefined) return;
+    held.users -= 1;
+    if (held.users > 0) return;
+    this.held.delete(evaluation);
+    (await this.stopping.get(held.open))?.stop();
+  }
+
+  private readonly stopping = new WeakMap<Promise<OpenView>, Promise<Following>>();
+
+  private follow(evaluation: EvalRunId): Promise<OpenView> {
+    const state = initialState(evaluation);
+    const proofs = new ProofKeeper();
+    const listeners = new Set<ViewListener>();
+    const following = this.log.follow(evaluation, {
+      entry: (entry, joining) => {
+        observe(state, entry, joining);
+        proofs.observe(entry, joining);
+        if (entry.type === 'child_anchor') forgetFinished(state, entry.body.child_run_id, proofs);
+        for (const listener of listeners) listener(entry, joining);
+      },
+    });
+    const open = following.then(
+      (handle): OpenView => ({
+        view: { live: handle.live, state },
+        proofs,
+        subscribe: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+        caughtUp: () => handle.caughtUp(),
+      }),
+    );
+    this.stopping.set(open, following);
+    return open;
+  }
+}
+
+// No run will be offered the lessons of a replicate whose last pair is anchored.
+function forgetFinished(state: EvaluationState, child: ChildRunId, proofs: ProofKeeper): void {
+  const record = state.children.get(child);
+  const lane = record === undefined ? undefined : laneOf(state, record);
+  const plan = planOf(state);
+  if (lane?.repeat === plan.repeats && lane.anchored === plan.arms.length) proofs.forgetReplicate(state.eval, lane.replicate);
+}
