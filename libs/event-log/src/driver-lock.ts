@@ -20,7 +20,15 @@ export function takeDriverLock(file: string): () => void {
   } catch (error) {
     lock?.close();
     const cause = asLogError(error, lockFile, 'open');
-    if (!(cause instanceof LogError) || cause.code !== 'log_busy') throw cause;
+    if (!(cause instanceof LogError)) throw cause;
+    if (cause.code === 'log_unreadable') {
+      throw new LogError(
+        'log_read_only',
+        `the folder of ${file} is read-only: make it writable, or use a command that only reads`,
+        { cause },
+      );
+    }
+    if (cause.code !== 'log_busy') throw cause;
     throw new LogError(
       'log_busy',
       `another truss process drives ${file}: wait until it ends, stop it, or give this one another --db`,

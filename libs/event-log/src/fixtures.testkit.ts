@@ -14,7 +14,6 @@ import {
   refOf,
   type Role,
   sha256,
-  signAsync,
   signDraft,
   type SignedDraft,
   type Signer,
@@ -22,10 +21,11 @@ import {
   type TrustStore,
   utf8,
 } from '#lib/ledger';
+import { SigningKey, signAsync } from '#ledger-crypto';
 
 /** A signer whose key follows from its name. */
 export function makeSigner(role: Role, name = 'one'): Signer & { readonly publicKey: Uint8Array } {
-  const seed = sha256(utf8(`test key ${role} ${name}`));
+  const seed = new SigningKey(sha256(utf8(`test key ${role} ${name}`)));
   const publicKey = publicKeyFromSeed(seed);
   return { keyId: keyId(role, publicKey), role, publicKey, sign: (message) => signAsync(seed, message) };
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers';
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import {
   type Entry,
   equalBytes,
@@ -49,10 +49,16 @@ type Written =
   | { readonly work: PublishWork; readonly position: number }
   | { readonly work: AttachmentWork | CommitWork };
 
+const LONGEST_WAIT_MS = 5;
+
 /** One transaction, and so one wait for the disk, for everything that was queued in a turn. */
 export class GroupCommit {
+  /** Appends whose signatures are being checked: a group waits for them, but no longer than the last commit took. */
+  expecting = 0;
   #queue: Work[] = [];
   #scheduled = false;
+  #waiting: NodeJS.Timeout | undefined;
+  #commitMs = 0;
   #closed = false;
 
   constructor(
@@ -74,19 +80,24 @@ export class GroupCommit {
 
   #schedule(): void {
     if (this.#scheduled || this.#queue.length === 0) return;
+    if (this.expecting > 0 && this.#commitMs >= 1) {
+      this.#waiting ??= setTimeout(() => this.#flush(), Math.min(this.#commitMs, LONGEST_WAIT_MS));
+      return;
+    }
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#flush();
-    });
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
+    clearTimeout(this.#waiting);
+    this.#waiting = undefined;
+    this.#scheduled = false;
     const group = this.#takeGroup();
     if (group.length === 0) return;
     let written: Written[] = [];
     let behind: AppendWork[] = [];
     let lost: AppendWork[] = [];
+    const begun = performance.now();
     try {
       this.store.transaction((tx) => {
         const appends = group.filter((work) => work.kind === 'append');
@@ -100,10 +111,18 @@ export class GroupCommit {
       for (const work of group) work.reject(error);
       return this.#schedule();
     }
+    this.#commitMs = performance.now() - begun;
     for (const work of lost) work.resolve('lost');
     this.#readBehind(behind);
-    this.#confirm(written);
+    try {
+      this.#confirm(written);
+    } catch (error) {
+      // Written, but not read back: nobody is told that it was confirmed. Those already answered stay answered.
+      for (const { work } of written) work.reject(error);
+    }
     this.#schedule();
+    const topics = new Set(written.flatMap((done) => ('position' in done ? [done.work.topic] : [])));
+    if (topics.size > 0) this.published(topics);
   }
 
   /** Everything queued, but for each ledger its first append only: the next one is judged when that is folded. */
@@ -133,20 +152,16 @@ export class GroupCommit {
   }
 
   #confirm(written: readonly Written[]): void {
-    const topics = new Set<Topic>();
     const answers: (() => void)[] = [];
     for (const done of written) {
       if ('positions' in done) answers.push(this.#foldBack(done.work, done.positions));
-      else if ('position' in done) {
-        topics.add(done.work.topic);
-        answers.push(() => done.work.resolve(done.position));
-      } else {
+      else if ('position' in done) answers.push(() => done.work.resolve(done.position));
+      else {
         const { work } = done;
         answers.push(() => work.resolve(undefined));
       }
     }
     for (const answer of answers) answer();
-    if (topics.size > 0) this.published(topics);
   }
 
   /** Reads the entries back and folds them. What it returns answers the append once the whole group is folded. */
@@ -184,9 +199,9 @@ export class GroupCommit {
 function write(tx: Writes, work: Work): Written {
   switch (work.kind) {
     case 'append': {
-      const positions = work.drafts.map(({ entry, attachment }) => {
+      const positions = work.drafts.map(({ entry, attachment }, index) => {
         if (attachment !== null) tx.attachment(attachment.ref.sha256, attachment.bytes);
-        return tx.entry(entry.eval, entry.envelope);
+        return tx.entry(entry.eval, entry.envelope, index === 0 && work.tail.position === 0);
       });
       return { work, positions };
     }

@@ -10,7 +10,7 @@ describeEventLog('memory', async () => {
   return {
     ...here,
     elsewhere,
-    putRaw: async (evaluation, record) => store.open().transaction((tx) => void tx.entry(evaluation, record)),
+    putRaw: async (evaluation, record) => store.open().transaction((tx) => void tx.entry(evaluation, record, false)),
     close: async () => {
       await here.close();
       await elsewhere.close();

@@ -59,9 +59,9 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
     Number(write(name).run(...values).lastInsertRowid);
 
   const tx: Writes = {
-    entry(evaluation, { payloadType, payload, keyid, signature }) {
+    entry(evaluation, { payloadType, payload, keyid, signature }, first) {
       const position = run('entry', evaluation, payloadType, payload, keyid, signature);
-      run('evaluation', evaluation, position);
+      if (first) run('evaluation', evaluation, position);
       return position;
     },
     attachment: (sha256, bytes) => void run('attachment', sha256, bytes),
@@ -105,10 +105,14 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
     watch(changed) {
       let version = pragma(db, 'data_version');
       const timer = setInterval(() => {
-        const now = pragma(db, 'data_version');
-        if (now === version) return;
-        version = now;
-        changed();
+        try {
+          const now = pragma(db, 'data_version');
+          if (now === version) return;
+          changed();
+          version = now;
+        } catch {
+          // Tried again at the next tick; whoever waits for something that cannot be read is told by that call.
+        }
       }, POLL_MS);
       timer.unref();
       return () => clearInterval(timer);

@@ -63,7 +63,12 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
     }
     const tail = use(first.entry.eval);
     try {
-      await Promise.all([...drafts.map((draft) => assertSigned(draft, keys)), tail.advance()]);
+      commits.expecting++;
+      try {
+        await Promise.all(drafts.map((draft) => assertSigned(draft, keys)));
+      } finally {
+        commits.expecting--;
+      }
       return await new Promise<AppendAnswer>((resolve, reject) => {
         commits.add({ kind: 'append', tail, drafts, resolve, reject });
       });

@@ -29,8 +29,8 @@ export interface Store {
 }
 
 export interface Writes {
-  /** Appends a record and returns its position: one more than the last. */
-  entry(evaluation: EvalRunId, record: SignedEntry): number;
+  /** Appends a record and returns its position, above all others. `first`: the evaluation has no record yet. */
+  entry(evaluation: EvalRunId, record: SignedEntry, first: boolean): number;
   attachment(sha256: string, bytes: Uint8Array): void;
   publish(topic: Topic, key: string, json: string): number;
   /** Never moves back. Commands below what every group committed may be forgotten. */
