@@ -19,8 +19,8 @@ emit({ type: 'usage', input_tokens: 0, output_tokens: 0, cost_usd: 0 });
 step('run the tests');
 const started = performance.now();
 let best = { source: readFileSync(inputs.source, 'utf8'), failing: await failingTests(inputs.tests, 10_000) };
-// An edit may loop for ever: a try gets five times what the tests took at first, and at least 0.4 s.
-const timeoutMs = Math.max(400, 5 * (performance.now() - started));
+// An edit may loop for ever: a try gets eight times what the tests took at first, and at least 0.8 s.
+const timeoutMs = Math.max(800, 8 * (performance.now() - started));
 
 const random = seeded(seed);
 const tried = new Set([best.source]);
