@@ -199,7 +199,7 @@ export const BODIES = {
   review_delegated: z.strictObject({ criterion: text, reviewer: text, question_digest: hash }),
   review_returned: z.strictObject({ criterion: text, reviewer: text, vote, reason: text, usage: usageSchema }),
   verdict: z.strictObject({ verdict: verdictSchema, criteria: z.array(ref), reason: text }),
-  lesson_extracted: z.strictObject({ lesson: lessonSchema, digest: hash }),
+  lesson_extracted: z.strictObject({ lesson: lessonSchema, digest: z.string().regex(HASH) }),
   lesson_checked: z.strictObject({
     lesson: ref,
     gate: z.enum(['verdict', 'checks']),
