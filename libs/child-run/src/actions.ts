@@ -27,11 +27,11 @@ export interface RunContext {
 export type Action =
   /** Verify the offered lessons and render those that verify: `lessons_recalled`. */
   | { readonly kind: 'recall' }
-  /** Record the intent to run the agent: needed only by agents that may spend. */
+  /** Run the agent; the intent is recorded already: events as they come, then `answer_submitted` or `infrastructure_failed`. */
   | { readonly kind: 'agent' }
   /** Check a `command` or `match` criterion: `criterion_checked`. */
   | { readonly kind: 'check'; readonly criterion: string }
-  /** Ask one reviewer about a `review` criterion: `review_returned`. */
+  /** Ask one reviewer about a `review` criterion: `review_returned`. Its `review_delegated` is recorded already. */
   | { readonly kind: 'review'; readonly criterion: string; readonly reviewer: string }
   /** Extract lessons that are not in the ledger yet: `lesson_extracted`, none or more. */
   | { readonly kind: 'extract' }

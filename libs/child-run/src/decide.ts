@@ -1,6 +1,6 @@
 import type { Criterion, Panel } from '#lib/contract';
-import { childUsage, type ChildState, type LessonState } from '#lib/evaluation';
-import { type Draft, NO_SPEND, type Verdict } from '#lib/ledger';
+import { childUsage, type ChildState, delegation, type LessonState } from '#lib/evaluation';
+import { type Draft, type EntryHash, NO_SPEND, sha256Hex, utf8, type Verdict } from '#lib/ledger';
 import { decidePromotion, type Gate, verdictGate } from '#lib/lessons';
 import type { Action, RunContext } from './actions.js';
 
@@ -20,7 +20,8 @@ export function decideRun(child: ChildState, run: RunContext, extracted: boolean
   if (child.sealed !== null) return { kind: 'sealed' };
   if (!child.started) return record(startDraft(run));
   if (run.arm.memory.recall === 'verified' && child.recalled === null) return act({ kind: 'recall' });
-  if (child.verdict === null) return child.broken === null ? towardsVerdict(child, run) : record(verdictDraft(child, run));
+  if (child.verdict === null)
+    return child.broken === null ? towardsVerdict(child, run) : record(verdictDraft(child, run));
   if (run.arm.memory.extraction === 'on' && run.contract.learning !== null) {
     if (!extracted) return act({ kind: 'extract' });
     const open = child.lessons.find((lesson) => lesson.outcome === 'open');
@@ -59,18 +60,30 @@ function towardsVerdict(child: ChildState, run: RunContext): Step {
   return record(verdictDraft(child, run));
 }
 
-function towardsReview(child: ChildState, criterion: Criterion, panel: Panel | null): Step {
+function towardsReview(child: ChildState, criterion: Extract<Criterion, { kind: 'review' }>, panel: Panel | null): Step {
   const reviewers = panel?.reviewers ?? [];
   const returned = child.reviews.filter((review) => review.criterion === criterion.id);
   const next = reviewers.find((reviewer) => !returned.some((review) => review.reviewer === reviewer.name));
-  if (next !== undefined) return act({ kind: 'review', criterion: criterion.id, reviewer: next.name });
+  if (next !== undefined) {
+    if (child.delegated.has(delegation(criterion.id, next.name))) {
+      return act({ kind: 'review', criterion: criterion.id, reviewer: next.name });
+    }
+    const question_digest = sha256Hex(utf8(criterion.question)) as EntryHash;
+    return record({ type: 'review_delegated', body: { criterion: criterion.id, reviewer: next.name, question_digest } });
+  }
   const quorum = panel?.quorum ?? 1;
   const approvals = returned.filter((review) => review.vote === 'approve').length;
   const rejections = returned.filter((review) => review.vote === 'reject').length;
   const tally = `${approvals} approve, ${rejections} reject, ${returned.length - approvals - rejections} abstain; quorum ${quorum}`;
   return record({
     type: 'criterion_checked',
-    body: { criterion: criterion.id, result: reviewResult(approvals, rejections, quorum), reason: tally, output: { text: '' }, usage: NO_SPEND },
+    body: {
+      criterion: criterion.id,
+      result: reviewResult(approvals, rejections, quorum),
+      reason: tally,
+      output: { text: '' },
+      usage: NO_SPEND,
+    },
   });
 }
 
@@ -82,14 +95,20 @@ export function reviewResult(approvals: number, rejections: number, quorum: numb
 }
 
 function verdictDraft(child: ChildState, run: RunContext): Draft {
-  const checked = run.rendered.criteria.map((criterion) => ({ id: criterion.id, state: child.criteria.get(criterion.id) }));
+  const checked = run.rendered.criteria.map((criterion) => ({
+    id: criterion.id,
+    state: child.criteria.get(criterion.id),
+  }));
   const of = (result: Verdict) => checked.filter(({ state }) => state?.result === result).map(({ id }) => id);
   const failed = of('fail');
-  const undecided = checked.filter(({ state }) => state === undefined || state.result === 'unverifiable').map(({ id }) => id);
+  const undecided = checked
+    .filter(({ state }) => state === undefined || state.result === 'unverifiable')
+    .map(({ id }) => id);
   let verdict: Verdict = 'pass';
   let reason = 'every criterion passed';
   if (failed.length > 0) [verdict, reason] = ['fail', `failed: ${failed.join(', ')}`];
-  else if (child.broken !== null) [verdict, reason] = ['unverifiable', `${child.broken.where}: ${child.broken.message}`];
+  else if (child.broken !== null)
+    [verdict, reason] = ['unverifiable', `${child.broken.where}: ${child.broken.message}`];
   else if (undecided.length > 0) [verdict, reason] = ['unverifiable', `could not be decided: ${undecided.join(', ')}`];
   const criteria = checked.flatMap(({ state }) => (state === undefined ? [] : [state.ref]));
   return { type: 'verdict', body: { verdict, criteria, reason } };
@@ -100,7 +119,12 @@ function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContex
   const panel = run.contract.panel;
   const quorum = panel?.quorum ?? 0;
   const reviewers = panel?.reviewers ?? [];
-  const next = decidePromotion(gates, { checks: lesson.checks, votes: lesson.votes, quorum, reviewers: reviewers.length });
+  const next = decidePromotion(gates, {
+    checks: lesson.checks,
+    votes: lesson.votes,
+    quorum,
+    reviewers: reviewers.length,
+  });
   switch (next.kind) {
     case 'next':
       return throughGate(next.gate, child, lesson, reviewers);

@@ -50,6 +50,8 @@ export interface ChildState {
   workspace: { ref: LedgerRef; body: BodyOf<'workspace_changed'> } | null;
   answer: { ref: LedgerRef; body: BodyOf<'answer_submitted'> } | null;
   readonly criteria: Map<string, CriterionState>;
+  /** Reviewers that were asked about a criterion, as `<criterion>\0<reviewer>`. */
+  readonly delegated: Set<string>;
   readonly reviews: ReviewState[];
   verdict: { ref: LedgerRef; hash: EntryHash; verdict: Verdict; reason: string } | null;
   readonly lessons: LessonState[];
@@ -71,6 +73,7 @@ export function newChild(): ChildState {
     workspace: null,
     answer: null,
     criteria: new Map(),
+    delegated: new Set(),
     reviews: [],
     verdict: null,
     lessons: [],
@@ -145,6 +148,9 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       child.criteria.set(entry.body.criterion, { ref, result: entry.body.result, reason: entry.body.reason });
       child.spend = { ...child.spend, tools: addUsage(child.spend.tools, entry.body.usage) };
       return;
+    case 'review_delegated':
+      child.delegated.add(delegation(entry.body.criterion, entry.body.reviewer));
+      return;
     case 'review_returned':
       child.reviews.push(entry.body);
       child.spend = { ...child.spend, reviewers: addUsage(child.spend.reviewers, entry.body.usage) };
@@ -174,6 +180,10 @@ export function evolveChild(child: ChildState, entry: Entry): void {
     default:
       return;
   }
+}
+
+export function delegation(criterion: string, reviewer: string): string {
+  return `${criterion}\0${reviewer}`;
 }
 
 function interruptAttempt(child: ChildState): void {
