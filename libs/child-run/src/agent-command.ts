@@ -49,7 +49,10 @@ export async function runCommandAgent(
     if (abort.aborted) return [];
     if (end.kind === 'not_started') throw notStarted(command, end.code);
     await killStragglers(place.base);
-    const changed = await changedDraft(work, await changesIn(work.run.contract, place.workspace, pristine));
+    const changed = await changedDraft(
+      work,
+      await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes),
+    );
     const answer: Draft = {
       type: 'answer_submitted',
       body: {
@@ -84,7 +87,7 @@ async function watch(
   const contextFile = join(place.base, 'context.json');
   const eventFile = join(place.base, 'events.jsonl');
   await writeFile(contextFile, context, { mode: 0o600 });
-  const tail = await EventTail.create(eventFile);
+  const tail = await EventTail.create(eventFile, work.limits.events);
   const stop = new AbortController();
   const onAbort = (): void => stop.abort();
   abort.addEventListener('abort', onAbort, { once: true });

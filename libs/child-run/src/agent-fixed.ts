@@ -27,7 +27,7 @@ async function writeAnswer(work: Work, agent: Extract<Agent, { kind: 'fixed' }>)
     const file = join(place.workspace, agent.file);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, agent.answer);
-    return await changesIn(work.run.contract, place.workspace, pristine);
+    return await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes);
   } catch (cause) {
     throw faultOf(cause, 'workspace');
   } finally {

@@ -70,7 +70,7 @@ export async function changesIn(
   contract: Contract,
   folder: string,
   pristine: readonly WorkspaceFile[],
-  limits: ChangeLimits = changeLimits,
+  limits: ChangeLimits,
 ): Promise<Changes> {
   const before = new Map(pristine.map((file) => [file.path, file]));
   const after = await scan(folder, before, limits);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { createContext, Script } from 'node:vm';
-import { type Criterion, isProtected, type Match, matchText, type MatchCriterion } from '#lib/contract';
+import { type Criterion, type Match, matchText, type MatchCriterion } from '#lib/contract';
 import type { ChildState } from '#lib/evaluation';
 import { type Draft, NO_SPEND, type Verdict } from '#lib/ledger';
 import { toBlob } from './blob.js';

@@ -28,7 +28,7 @@ export class EventTail {
     private readonly limits: TailLimits,
   ) {}
 
-  static async create(path: string, limits: TailLimits = tailLimits): Promise<EventTail> {
+  static async create(path: string, limits: TailLimits): Promise<EventTail> {
     return new EventTail(await open(path, 'wx+', 0o600), limits);
   }
 

@@ -4,16 +4,20 @@ import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
 import { runCommandAgent } from './agent-command.js';
 import { runFixedAgent } from './agent-fixed.js';
 import { checkCriterion } from './criteria.js';
+import { extractLessons } from './extract.js';
 import { faultOf, RunFault } from './faults.js';
+import { checkLesson } from './lesson-checks.js';
+import { recallLessons } from './recall.js';
+import { reviewCriterion, reviewLesson } from './review.js';
 import { Scratch } from './scratch.js';
-import type { Work } from './work.js';
+import { type RunLimits, runLimits, type Work } from './work.js';
 
 /**
  * The effects of one child run. Nothing is held from one action to the next: each begins from the ledger, so a run goes on
  * elsewhere as it would have here.
  */
-export function createRunActions(run: RunContext, ports: ActionPorts): RunActions {
-  const work: Work = { run, ports, scratch: new Scratch() };
+export function createRunActions(run: RunContext, ports: ActionPorts, limits: Partial<RunLimits> = {}): RunActions {
+  const work: Work = { run, ports, scratch: new Scratch(), limits: { ...runLimits, ...limits } };
   const ended = new AbortController();
   const underWay = new Set<Promise<Draft[]>>();
   return {
@@ -55,11 +59,15 @@ async function act(
     case 'check':
       return checkCriterion(work, action.criterion, state, abort);
     case 'recall':
+      return recallLessons(work);
     case 'review':
+      return reviewCriterion(work, action, state, progress, abort, work.limits.reviewMs);
     case 'extract':
+      return extractLessons(work, state);
     case 'check_lesson':
+      return checkLesson(work, action.lesson, state);
     case 'review_lesson':
-      throw new Error(`not built yet: ${action.kind}`);
+      return reviewLesson(work, action, state, abort, work.limits.reviewMs);
     default:
       return action satisfies never;
   }
