@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { utf8 } from '#lib/ledger';
 import { keys } from '../../event-log/src/fixtures.testkit.js';
-import { formatBundle, MAX_BUNDLE_BYTES, MAX_BUNDLE_LESSONS, parseBundle } from './bundle.js';
+import { formatBundle, MAX_BUNDLE_BYTES, MAX_BUNDLE_LESSONS, parseBundle, readProof } from './bundle.js';
 import { refNumbered, runWithLesson } from './fixtures.testkit.js';
 import { buildLessonProof, type LessonProof } from './proof.js';
 import { verifyLessonProof } from './verify-proof.js';
@@ -49,5 +49,10 @@ describe('a bundle', () => {
     const small = { ...proofs[0]!, entries: proofs[0]!.entries.slice(0, 1) };
     const many = Array.from({ length: MAX_BUNDLE_LESSONS + 1 }, (_, n) => ({ ...small, lesson: refNumbered(n) }));
     expect(() => parseBundle(utf8(formatBundle(many)))).toThrow(tooLarge);
+  });
+
+  test('a proof by itself is one line of it, and no more', () => {
+    expect(readProof(utf8(formatBundle(proofs.slice(0, 1)).trimEnd()))).toEqual(proofs[0]);
+    expect(() => readProof(utf8(formatBundle(proofs)))).toThrow(malformed(1));
   });
 });

@@ -4,7 +4,8 @@ import { coordinator, executor, keys, makeSigner, makeTrustStore } from '../../e
 import { LessonError } from './errors.js';
 import { type Ran, runWithLesson, type Script } from './fixtures.testkit.js';
 import { buildLessonProof, type LessonProof } from './proof.js';
-import { type ProofPolicy, type ProofResult, verifyLessonProof } from './verify-proof.js';
+import type { ProofPolicy } from './promotion-proof.js';
+import { type ProofResult, verifyLessonProof } from './verify-proof.js';
 
 const prove = ({ lesson, chain, anchor }: Ran): LessonProof => buildLessonProof(lesson, chain, anchor);
 const verify = (proof: LessonProof, policy: Partial<ProofPolicy> = {}): ProofResult =>
