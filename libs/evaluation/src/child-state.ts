@@ -101,7 +101,9 @@ export function usageOf(entry: Entry): Usage {
     case 'agent_reported': {
       const { events } = entry.body;
       const known = events.some((event) => event.type === 'usage' || event.type === 'started');
-      return known ? reportedUsage(events) : { ...NO_SPEND, steps: events.filter((event) => event.type === 'step').length };
+      return known
+        ? reportedUsage(events)
+        : { ...NO_SPEND, steps: events.filter((event) => event.type === 'step').length };
     }
     case 'criterion_checked':
     case 'review_returned':

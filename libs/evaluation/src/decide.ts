@@ -33,7 +33,9 @@ export function decide(view: EvaluationView, input: DecideInput): Draft[] {
   const { state } = view;
   const plan = planOf(state);
   if (state.closed !== null) return [];
-  const sealed = [...state.open].map((id) => state.children.get(id) as ChildRecord).filter((child) => child.sealed !== null);
+  const sealed = [...state.open]
+    .map((id) => state.children.get(id) as ChildRecord)
+    .filter((child) => child.sealed !== null);
   const anchors = sealed.map((child): Draft => ({ type: 'child_anchor', body: anchorBody(view, child) }));
   const done = state.anchors + anchors.length;
   if (done === plannedRuns(plan)) return [...anchors, closeDraft('complete', done, 'every planned run is anchored')];
@@ -52,7 +54,8 @@ function reasonToEnd(
   input: DecideInput,
 ): { outcome: 'cancelled' | 'failed'; reason: string } | null {
   if (input.cancelled !== null) return { outcome: 'cancelled', reason: input.cancelled };
-  if (input.now >= Date.parse(plan.deadline)) return { outcome: 'failed', reason: `the deadline ${plan.deadline} has passed` };
+  if (input.now >= Date.parse(plan.deadline))
+    return { outcome: 'failed', reason: `the deadline ${plan.deadline} has passed` };
   const limit = plan.max_cost_nano_usd;
   const spent = state.spent.cost_nano_usd;
   if (limit !== null && spent !== null && spent >= limit) {
@@ -94,7 +97,8 @@ function requests(state: EvaluationState, plan: Plan, input: DecideInput, sealed
   let running = 0;
   for (const lane of state.lanes.slice(firstUnfinished(state, plan))) {
     if (running === plan.concurrency) break;
-    const settled = lane.requested === plan.arms.length && lane.anchored + (anchoredNow.get(lane) ?? 0) === plan.arms.length;
+    const settled =
+      lane.requested === plan.arms.length && lane.anchored + (anchoredNow.get(lane) ?? 0) === plan.arms.length;
     if (settled && lane.repeat === plan.repeats) continue;
     running += 1;
     const { contract, replicate } = lane;
@@ -109,7 +113,8 @@ function requests(state: EvaluationState, plan: Plan, input: DecideInput, sealed
 
 // Lanes finish roughly in order, so the finished ones in front are skipped once and for all.
 function firstUnfinished(state: EvaluationState, plan: Plan): number {
-  const finished = (lane: Lane | undefined) => lane !== undefined && lane.repeat === plan.repeats && lane.anchored === plan.arms.length;
+  const finished = (lane: Lane | undefined) =>
+    lane !== undefined && lane.repeat === plan.repeats && lane.anchored === plan.arms.length;
   while (finished(state.lanes[state.finishedLanes])) state.finishedLanes += 1;
   return state.finishedLanes;
 }
@@ -132,7 +137,10 @@ function pairRequests(
         case: caseAt(plan, place)?.id ?? null,
         seed: agentSeed(plan, place),
         run: input.runToken(),
-        lessons: arm.memory.recall === 'off' ? [] : offerAt(state, plan, place, arm.name, input.starting, (c) => sealed.has(c)),
+        lessons:
+          arm.memory.recall === 'off'
+            ? []
+            : offerAt(state, plan, place, arm.name, input.starting, (c) => sealed.has(c)),
       },
     });
   }
@@ -160,7 +168,8 @@ export function offerAt(
   const anchored: { repeat: number; lessons: readonly HeldLesson[] }[] = [];
   for (let repeat = 1; repeat < place.repeat; repeat++) {
     const child = state.children.get(childAt(state.eval, { ...place, repeat }, arm));
-    if (child !== undefined && (child.anchor !== null || anchoredNow(child))) anchored.push({ repeat, lessons: child.promoted });
+    if (child !== undefined && (child.anchor !== null || anchoredNow(child)))
+      anchored.push({ repeat, lessons: child.promoted });
   }
   const row = caseAt(plan, place);
   return offerLessons({

@@ -10,18 +10,23 @@ import type { Evidence } from './report.js';
 export function evidenceOf(plan: Plan, on: MeasuredArm, off: MeasuredArm): Evidence {
   const runs = on.runs.length;
   const treated = on.runs.some((run) => run.rendered.lessons > 0);
-  const warnings = ['method version 1 states counts and bounds only: no interval, test or detectable effect is computed'];
+  const warnings = [
+    'method version 1 states counts and bounds only: no interval, test or detectable effect is computed',
+  ];
   if (!treated) warnings.push('no lesson was ever rendered in learning_on, so nothing was treated');
   if (plan.starting_lessons.length === 0) {
     warnings.push('the first repeat of every replicate compares empty with empty: it started from no lessons');
   }
-  if (plan.replicates * plan.contracts.length === 1) warnings.push('one unit: no test is valid, and the numbers describe these runs only');
+  if (plan.replicates * plan.contracts.length === 1)
+    warnings.push('one unit: no test is valid, and the numbers describe these runs only');
   if (plan.contracts.some(({ contract }) => Array.isArray(contract.cases) && contract.cases.length === 0)) {
     warnings.push('repetition: the contract has no cases, so every repeat asks the same question again');
   }
   const unverifiable = { on: on.counts.unverifiable, off: off.counts.unverifiable };
   if (unverifiable.on !== unverifiable.off) {
-    warnings.push(`unverifiable runs differ between the arms (${unverifiable.on} on, ${unverifiable.off} off): they bias the difference`);
+    warnings.push(
+      `unverifiable runs differ between the arms (${unverifiable.on} on, ${unverifiable.off} off): they bias the difference`,
+    );
   }
   return {
     method_version: 1,
@@ -75,6 +80,9 @@ function armEvidence({ runs, counts }: MeasuredArm): Evidence['arms'][string] {
   return {
     runs: runs.length,
     counts,
-    pass_rate_bounds: [sixDigits(counts.pass / runs.length), sixDigits((counts.pass + counts.unverifiable) / runs.length)],
+    pass_rate_bounds: [
+      sixDigits(counts.pass / runs.length),
+      sixDigits((counts.pass + counts.unverifiable) / runs.length),
+    ],
   };
 }

@@ -96,7 +96,13 @@ function sumUsage(runs: readonly ChildRecord[]): Usage {
 
 export function reportUsage(usage: Usage): ReportUsage {
   const { cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls } = usage;
-  return { cost_usd: cost_nano_usd === null ? null : usd(cost_nano_usd), steps, input_tokens, output_tokens, unmeasured_calls };
+  return {
+    cost_usd: cost_nano_usd === null ? null : usd(cost_nano_usd),
+    steps,
+    input_tokens,
+    output_tokens,
+    unmeasured_calls,
+  };
 }
 
 function reportArm({ arm, runs, counts, usage }: MeasuredArm, perArm: number): ReportArm {

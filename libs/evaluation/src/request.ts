@@ -35,7 +35,11 @@ export const evalRequestedSchema = z.strictObject({
 });
 export type EvalRequested = z.infer<typeof evalRequestedSchema>;
 
-export const cancelRequestedSchema = z.strictObject({ kind: z.literal('cancel'), eval_run_id: z.string(), reason: z.string() });
+export const cancelRequestedSchema = z.strictObject({
+  kind: z.literal('cancel'),
+  eval_run_id: z.string(),
+  reason: z.string(),
+});
 export type CancelRequested = z.infer<typeof cancelRequestedSchema>;
 
 /** What intake puts on `eval.accepted`. `accepted_at` fixes the deadline, so that every owner writes the same plan. */

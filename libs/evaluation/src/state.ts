@@ -64,7 +64,18 @@ export interface EvaluationState {
 }
 
 export function initialState(evaluation: EvalRunId): EvaluationState {
-  return { eval: evaluation, started: null, children: new Map(), open: new Set(), lanes: [], finishedLanes: 0, anchors: 0, spent: NO_SPEND, closed: null, report: null };
+  return {
+    eval: evaluation,
+    started: null,
+    children: new Map(),
+    open: new Set(),
+    lanes: [],
+    finishedLanes: 0,
+    anchors: 0,
+    spent: NO_SPEND,
+    closed: null,
+    report: null,
+  };
 }
 
 /** @throws Error where nothing was planned yet: a caller's mistake. */
@@ -145,7 +156,13 @@ export function evolve(state: EvaluationState, entry: Entry): void {
 
 function lanesOf(plan: Plan): Lane[] {
   return plan.contracts.flatMap((_, contract) =>
-    Array.from({ length: plan.replicates }, (__, i) => ({ contract, replicate: i + 1, repeat: 0, requested: 0, anchored: 0 })),
+    Array.from({ length: plan.replicates }, (__, i) => ({
+      contract,
+      replicate: i + 1,
+      repeat: 0,
+      requested: 0,
+      anchored: 0,
+    })),
   );
 }
 
@@ -160,7 +177,9 @@ function evolveRun(child: ChildRecord, run: ChildState, entry: Entry): void {
     child.rendered = { lessons: used.length, tokens: used.reduce((sum, lesson) => sum + lesson.tokens, 0) };
   } else if (entry.type === 'run_sealed') {
     child.sealed = entry.body;
-    child.promoted = run.lessons.filter((lesson) => lesson.outcome === 'promoted').map(({ ref, lesson }) => ({ ref, lesson }));
+    child.promoted = run.lessons
+      .filter((lesson) => lesson.outcome === 'promoted')
+      .map(({ ref, lesson }) => ({ ref, lesson }));
   }
 }
 

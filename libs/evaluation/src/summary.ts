@@ -12,9 +12,17 @@ export function summaryOf(report: Numbers, evidence: Evidence): string {
     `Verdict: ${report.verdict}.`,
   ];
   const unverifiable = on.counts.unverifiable + off.counts.unverifiable;
-  if (unverifiable > 0) sentences.push(`${unverifiable} of the runs could not be verified (${on.counts.unverifiable} on, ${off.counts.unverifiable} off).`);
-  if (report.spend.unmeasured_calls > 0) sentences.push(`The spend of ${report.spend.unmeasured_calls} calls is unknown and in no total.`);
-  if (on.counts.pass === off.counts.pass && (on.usage.cost_usd === null || off.usage.cost_usd === null) && (tokens(on) === null || tokens(off) === null)) {
+  if (unverifiable > 0)
+    sentences.push(
+      `${unverifiable} of the runs could not be verified (${on.counts.unverifiable} on, ${off.counts.unverifiable} off).`,
+    );
+  if (report.spend.unmeasured_calls > 0)
+    sentences.push(`The spend of ${report.spend.unmeasured_calls} calls is unknown and in no total.`);
+  if (
+    on.counts.pass === off.counts.pass &&
+    (on.usage.cost_usd === null || off.usage.cost_usd === null) &&
+    (tokens(on) === null || tokens(off) === null)
+  ) {
     sentences.push('Passes are equal and neither cost nor tokens were measured in both arms: the tie shows nothing.');
   }
   sentences.push(
