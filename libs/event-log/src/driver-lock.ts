@@ -16,7 +16,8 @@ export function takeDriverLock(file: string): () => void {
   let lock: DatabaseSync | null = null;
   try {
     lock = new DatabaseSync(lockFile, { timeout: WAIT_MS });
-    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    // The write is never committed. It fails where the lock file is read-only, on which SQLite would lock nothing.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
   } catch (error) {
     lock?.close();
     const cause = asLogError(error, lockFile, 'open');

@@ -16,9 +16,15 @@ const SQLITE = {
 
 /** What SQLite said, in the words of the log. An error that is not SQLite's comes back as it is. */
 export function asLogError(error: unknown, file: string, doing: 'open' | 'read' | 'write'): unknown {
-  if (error instanceof LogError || !(error instanceof Error) || !('errcode' in error)) return error;
+  if (error instanceof LogError || !(error instanceof Error)) return error;
+  if ('code' in error && error.code === 'ERR_INVALID_STATE') {
+    return new LogError('log_closed', `${file} was closed: open it again`, { cause: error });
+  }
+  if (!('errcode' in error)) return error;
   const as = (code: LogError['code'], message: string, retryable = false): LogError =>
     new LogError(code, message, { cause: error, retryable });
+  const readOnly = () =>
+    as('log_read_only', `${file} or its folder is read-only: make it writable, or use a command that only reads`);
   switch (Number(error.errcode) & 0xff) {
     case SQLITE.full:
       return as('log_full', `${file}: the disk is full, nothing was written: free some space and go on`, true);
@@ -30,10 +36,7 @@ export function asLogError(error: unknown, file: string, doing: 'open' | 'read' 
         true,
       );
     case SQLITE.readOnly:
-      return as(
-        'log_read_only',
-        `${file} or its folder is read-only: make it writable, or use a command that only reads`,
-      );
+      return readOnly();
     case SQLITE.busy:
     case SQLITE.locked:
       return as('log_busy', `${file} is being written by another process: try again`, true);
@@ -46,6 +49,8 @@ export function asLogError(error: unknown, file: string, doing: 'open' | 'read' 
     case SQLITE.cannotOpen:
     case SQLITE.perm:
     case SQLITE.auth:
+      // The database is open for reading then, and the files that writing needs beside it cannot be made.
+      if (doing === 'write') return readOnly();
       return as('log_unreadable', `${file} cannot be opened: check that its folder exists and that you may use both`);
     default:
       return error;

@@ -82,7 +82,7 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
           work(tx);
           connection.exec('COMMIT');
         } catch (error) {
-          if (connection.isTransaction) connection.exec('ROLLBACK');
+          rollBack(connection);
           throw error;
         }
       }),
@@ -119,6 +119,14 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
     },
     close: onClose,
   };
+}
+
+function rollBack(connection: DatabaseSync): void {
+  try {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+  } catch {
+    // The first failure says more, and SQLite rolls back by itself what it cannot finish.
+  }
 }
 
 /** Each statement prepared once, when it is first used. */

@@ -119,7 +119,14 @@ function openReader(file: string): DatabaseSync {
     } catch (error) {
       const failed = asLogError(error, file, 'open');
       // WAL needs a file beside the database. Where none can be made and none is left, nobody writes here: read it as it lies.
-      if (!(failed instanceof LogError) || failed.code !== 'log_unreadable' || existsSync(`${file}-wal`)) throw failed;
+      if (!(failed instanceof LogError) || failed.code !== 'log_unreadable') throw failed;
+      if (existsSync(`${file}-wal`)) {
+        throw new LogError(
+          'log_unreadable',
+          `${file} cannot be read where it lies, with ${basename(file)}-wal beside it in a folder that is read-only: copy both to another`,
+          { cause: failed },
+        );
+      }
       db.close();
       db = new DatabaseSync(uriOf(file, 'mode=ro&immutable=1'), { readOnly: true });
       assertOurs(db, file);

@@ -1,6 +1,6 @@
 import { type EvalRunId, type KeyRing, pae, sha256Hex, type SignedDraft } from '#lib/ledger';
 import { closed, GroupCommit } from './group-commit.js';
-import { type AppendAnswer, type EventLog, LogError, type Topics } from './port.js';
+import { type AppendAnswer, type EventLog, LogError, type LogListener, type Topics } from './port.js';
 import { PAGE, type Store } from './store.js';
 import { Tail } from './tail.js';
 import { createTopics, Readers } from './topics.js';
@@ -82,10 +82,15 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
     async follow(evaluation, listener) {
       assertOpen();
       const tail = use(evaluation);
+      // An object of its own, so that one listener may follow twice.
+      const follower: LogListener = {
+        entry: (entry, joining, live) => listener.entry(entry, joining, live),
+        foreign: (position, reason) => listener.foreign?.(position, reason),
+      };
       try {
-        await tail.add(listener);
+        await tail.add(follower);
       } catch (error) {
-        tail.remove(listener);
+        tail.remove(follower);
         throw error;
       } finally {
         release(tail);
@@ -97,7 +102,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
           await tail.advance();
         },
         stop() {
-          tail.remove(listener);
+          tail.remove(follower);
           dropIfIdle(tail);
         },
       };
@@ -156,6 +161,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
       if (!open) return;
       open = false;
       unwatch();
+      readers.clear();
       try {
         commits.close();
       } finally {

@@ -29,7 +29,7 @@ export interface Store {
 }
 
 export interface Writes {
-  /** Appends a record and returns its position, above all others. `first`: the evaluation has no record yet. */
+  /** Appends a record and returns its position, above all others. `first`: it may be the evaluation's first. */
   entry(evaluation: EvalRunId, record: SignedEntry, first: boolean): number;
   attachment(sha256: string, bytes: Uint8Array): void;
   publish(topic: Topic, key: string, json: string): number;

@@ -17,16 +17,16 @@ export class Readers {
   readonly #readers = new Set<Reader>();
   constructor(private readonly store: Store) {}
 
-  get any(): boolean {
-    return this.#readers.size > 0;
-  }
-
   add(reader: Reader): void {
     this.#readers.add(reader);
   }
 
   remove(reader: Reader): void {
     this.#readers.delete(reader);
+  }
+
+  clear(): void {
+    this.#readers.clear();
   }
 
   deliver(topics?: ReadonlySet<Topic>): void {
