@@ -36,6 +36,7 @@ import {
 import type { HeldLesson, LessonProof } from '#lib/lessons';
 import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
 import { createRunActions } from './run-actions.js';
+import type { RunLimits } from './work.js';
 
 export const EVAL = `ev_${'a'.repeat(32)}` as EvalRunId;
 const CHILD = `${EVAL}.0.on.1.1` as ChildRunId;
@@ -97,7 +98,7 @@ export interface Kit {
   last<T extends EntryType>(type: T): BodyOf<T>;
   events(): AgentEvent[];
   /** Another executor's actions over the same ledger. */
-  elsewhere(): RunActions;
+  elsewhere(limits?: Partial<RunLimits>): RunActions;
 }
 
 export async function kit(given: Given = {}): Promise<Kit> {
@@ -197,8 +198,8 @@ export async function kit(given: Given = {}): Promise<Kit> {
       return BODIES[type].parse(found.body) as BodyOf<typeof type>;
     },
     events: () => drafts.flatMap((draft) => (draft.type === 'agent_reported' ? draft.body.events : [])),
-    elsewhere() {
-      const other = createRunActions(run, ports);
+    elsewhere(limits) {
+      const other = createRunActions(run, ports, limits);
       onTestFinished(() => other.dispose());
       return other;
     },

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '#lib/ledger';
 import { BudgetMeter } from './meter.js';
 
-const free = { max_cost_nano_usd: null, max_steps: null, max_input_tokens: null, max_output_tokens: null, timeout_ms: null };
+const free = {
+  max_cost_nano_usd: null,
+  max_steps: null,
+  max_input_tokens: null,
+  max_output_tokens: null,
+  timeout_ms: null,
+};
 const step: AgentEvent = { type: 'step', name: '' };
 const used = (input: number | null, output: number | null, cost: number | null): AgentEvent => ({
   type: 'usage',

@@ -21,7 +21,14 @@ const shell = (script: string): string[] => ['sh', '-c', script];
 describe('a program', () => {
   test('gets its input, and its output, exit code and end come back', async () => {
     const end = await runProgram(await launch(shell('cat; echo oops >&2; exit 3'), { stdin: 'hello' }));
-    expect(end).toMatchObject({ kind: 'ended', exitCode: 3, signal: null, stopped: 'no', stdout: 'hello', stderr: 'oops\n' });
+    expect(end).toMatchObject({
+      kind: 'ended',
+      exitCode: 3,
+      signal: null,
+      stopped: 'no',
+      stdout: 'hello',
+      stderr: 'oops\n',
+    });
   });
 
   test('that never reads a long input ends all the same', async () => {
@@ -41,7 +48,9 @@ describe('a program', () => {
   });
 
   test('that ignores SIGTERM and hangs is killed at the timeout, its children with it', async () => {
-    const given = await launch(shell('trap "" TERM; sleep 60 & echo $! >> pids; echo $$ >> pids; wait'), { timeoutMs: 300 });
+    const given = await launch(shell('trap "" TERM; sleep 60 & echo $! >> pids; echo $$ >> pids; wait'), {
+      timeoutMs: 300,
+    });
     expect(await runProgram(given)).toMatchObject({ stopped: 'timeout', signal: 'SIGKILL' });
     expect(given.pids()).toHaveLength(2);
     expect(await waitFor(() => !given.pids().some(isAlive))).toBe(true);
@@ -68,7 +77,13 @@ describe('a program', () => {
   });
 
   test('that floods its output with 100 MB costs 64 KiB', async () => {
-    const end = await runProgram(await launch(node("import { writeSync } from 'node:fs'; const b = Buffer.alloc(1 << 20, 120); for (let i = 0; i < 100; i++) { let o = 0; while (o < b.length) { try { o += writeSync(1, b, o); } catch (e) { if (e.code !== 'EAGAIN') throw e; } } }")));
+    const end = await runProgram(
+      await launch(
+        node(
+          "import { writeSync } from 'node:fs'; const b = Buffer.alloc(1 << 20, 120); for (let i = 0; i < 100; i++) { let o = 0; while (o < b.length) { try { o += writeSync(1, b, o); } catch (e) { if (e.code !== 'EAGAIN') throw e; } } }",
+        ),
+      ),
+    );
     if (end.kind !== 'ended') throw new Error(end.code);
     expect(end.exitCode).toBe(0);
     expect(end.stdout.length).toBeLessThan(66_000);
