@@ -5,10 +5,22 @@ import type { JsonObject } from './jcs.js';
 import { count, spendSchema, usageSchema } from './usage.js';
 
 // Shapes only narrow: what they accept is what stands in the bytes (no defaults, no coercion).
-const hash = z.string().regex(HASH).transform((s) => s as EntryHash);
-const ref = z.string().regex(LEDGER_REF).transform((s) => s as LedgerRef);
-const childId = z.string().regex(CHILD_RUN_ID).transform((s) => s as ChildRunId);
-const keyId = z.string().regex(HASH).transform((s) => s as KeyId);
+const hash = z
+  .string()
+  .regex(HASH)
+  .transform((s) => s as EntryHash);
+const ref = z
+  .string()
+  .regex(LEDGER_REF)
+  .transform((s) => s as LedgerRef);
+const childId = z
+  .string()
+  .regex(CHILD_RUN_ID)
+  .transform((s) => s as ChildRunId);
+const keyId = z
+  .string()
+  .regex(HASH)
+  .transform((s) => s as KeyId);
 const session = z.string().regex(/^[0-9a-f]{32}$/);
 const text = z.string();
 const json = z.custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v));
@@ -175,7 +187,9 @@ export const BODIES = {
   budget_exhausted: z.strictObject({ limit: limitName, max: count, spent: count }),
   infrastructure_failed: z.strictObject({ where: text, code: text, message: text }),
   workspace_changed: z.strictObject({
-    files: z.array(z.strictObject({ path: text, change, size: count, sha256: hash.nullable(), executable: z.boolean() })),
+    files: z.array(
+      z.strictObject({ path: text, change, size: count, sha256: hash.nullable(), executable: z.boolean() }),
+    ),
     /** Changes to protected files: recorded here, undone before the criteria are checked. */
     protected: z.array(z.strictObject({ path: text, change })),
     /** JSON object of path -> base64 bytes of the changed files, from which another executor rebuilds the workspace. */

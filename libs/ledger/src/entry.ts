@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { type AttachmentRef, attachmentSchema, BODIES, type BodyOf, type EntryType, isEntryType, type Writer } from './bodies.js';
+import {
+  type AttachmentRef,
+  attachmentSchema,
+  BODIES,
+  type BodyOf,
+  type EntryType,
+  isEntryType,
+  type Writer,
+} from './bodies.js';
 import { concatBytes, fromHex, toHex, utf8 } from './bytes.js';
 import { pae } from './dsse.js';
 import { LedgerError } from './errors.js';
@@ -86,7 +94,12 @@ const headerSchema = z.strictObject({
 });
 
 export type ForeignCode = 'foreign_record' | 'key_unknown';
-export type DefectCode = 'payload_not_canonical' | 'entry_type_unknown' | 'role_not_permitted' | 'ledger_mismatch' | 'body_malformed';
+export type DefectCode =
+  | 'payload_not_canonical'
+  | 'entry_type_unknown'
+  | 'role_not_permitted'
+  | 'ledger_mismatch'
+  | 'body_malformed';
 
 /**
  * What a record turned out to be. `foreign`: no trusted key signed it, so it is not an entry, only noise.
@@ -95,7 +108,13 @@ export type DefectCode = 'payload_not_canonical' | 'entry_type_unknown' | 'role_
 export type Opened =
   | { readonly kind: 'entry'; readonly entry: OpenedEntry }
   | { readonly kind: 'foreign'; readonly code: ForeignCode; readonly reason: string }
-  | { readonly kind: 'defect'; readonly code: DefectCode; readonly reason: string; readonly key: KeyId; readonly hash: EntryHash };
+  | {
+      readonly kind: 'defect';
+      readonly code: DefectCode;
+      readonly reason: string;
+      readonly key: KeyId;
+      readonly hash: EntryHash;
+    };
 
 const ENTRY_DOMAIN = utf8('truss.entry.v1\0');
 const GENESIS_DOMAIN = utf8('truss.genesis.v1\0');
@@ -121,7 +140,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 /** The signature is checked over the stored bytes before anything in them is parsed. */
 export function openEntry(record: SignedEntry, keys: KeyRing): Opened {
   const key = keys.get(record.keyid);
-  if (key === undefined) return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
+  if (key === undefined)
+    return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
   const message = pae(record.payloadType, record.payload);
   if (!key.verify(message, record.signature)) return UNVERIFIED;
   return parseSigned(record, key, hashOf(message, record.signature));
@@ -130,7 +150,8 @@ export function openEntry(record: SignedEntry, keys: KeyRing): Opened {
 /** As `openEntry`, with the signature checked off this thread. */
 export async function openEntryAsync(record: SignedEntry, keys: KeyRing): Promise<Opened> {
   const key = keys.get(record.keyid);
-  if (key === undefined) return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
+  if (key === undefined)
+    return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
   const message = pae(record.payloadType, record.payload);
   if (!(await key.verifyAsync(message, record.signature))) return UNVERIFIED;
   return parseSigned(record, key, hashOf(message, record.signature));
@@ -184,15 +205,20 @@ export function typedEntry(entry: OpenedEntry, attachment?: Uint8Array): Entry {
   const attached = attachedBody(entry);
   let body: unknown = entry.body;
   if (attached !== null) {
-    if (attachment === undefined) throw new LedgerError('attachment_missing', `the body of ${refOf(entry)} is not at hand: ${attached.sha256}`);
+    if (attachment === undefined)
+      throw new LedgerError('attachment_missing', `the body of ${refOf(entry)} is not at hand: ${attached.sha256}`);
     if (attachment.length !== attached.size || sha256Hex(attachment) !== attached.sha256) {
-      throw new LedgerError('attachment_mismatch', `the attachment of ${refOf(entry)} is not what its hash names: ${attached.sha256}`);
+      throw new LedgerError(
+        'attachment_mismatch',
+        `the attachment of ${refOf(entry)} is not what its hash names: ${attached.sha256}`,
+      );
     }
     body = parseCanonicalJson(attachment);
   }
   const shape: z.ZodType = BODIES[entry.type];
   const parsed = shape.safeParse(body);
-  if (!parsed.success) throw new LedgerError('body_malformed', `${refOf(entry)} (${entry.type}): ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new LedgerError('body_malformed', `${refOf(entry)} (${entry.type}): ${z.prettifyError(parsed.error)}`);
   return { ...entry, body: parsed.data } as Entry;
 }
 
@@ -214,10 +240,36 @@ export interface SignedDraft {
 
 /** Signs a draft for its place. The caller stores the attachment, if there is one, before it appends the entry. */
 export async function signDraft(draft: Draft, place: Place, signer: Signer): Promise<SignedDraft> {
+  const unsigned = layOut(draft, place, signer);
+  return withSignature(unsigned, await signer.sign(unsigned.message));
+}
+
+/** As `signDraft`, with a signature that is at hand at once. */
+export function signDraftSync(
+  draft: Draft,
+  place: Place,
+  signer: Pick<Signer, 'keyId' | 'role'> & { sign(message: Uint8Array): Uint8Array },
+): SignedDraft {
+  const unsigned = layOut(draft, place, signer);
+  return withSignature(unsigned, signer.sign(unsigned.message));
+}
+
+interface UnsignedDraft {
+  readonly draft: Draft;
+  readonly header: EntryHeader;
+  readonly payload: Uint8Array;
+  readonly message: Uint8Array;
+  readonly attachment: SignedDraft['attachment'];
+}
+
+function layOut(draft: Draft, place: Place, signer: Pick<Signer, 'keyId' | 'role'>): UnsignedDraft {
   const bodyText = canonicalJson(draft.body);
   let attachment: SignedDraft['attachment'] = null;
   let inline = bodyText;
-  if (bodyText.length > MAX_INLINE_BODY || (bodyText.length * 3 > MAX_INLINE_BODY && utf8(bodyText).length > MAX_INLINE_BODY)) {
+  if (
+    bodyText.length > MAX_INLINE_BODY ||
+    (bodyText.length * 3 > MAX_INLINE_BODY && utf8(bodyText).length > MAX_INLINE_BODY)
+  ) {
     const bytes = utf8(bodyText);
     attachment = { ref: { sha256: sha256Hex(bytes), size: bytes.length }, bytes };
     inline = canonicalJson({ attachment: attachment.ref });
@@ -228,9 +280,14 @@ export async function signDraft(draft: Draft, place: Place, signer: Signer): Pro
     `{"at":"${header.at}","body":${inline},"eval":"${header.eval}","key":"${header.key}","ledger":"${header.ledger}","prev":"${header.prev}"` +
       `,"role":"${header.role}","seq":${header.seq},"session":"${header.session}","type":"${draft.type}","v":1}`,
   );
-  const message = pae(PAYLOAD_TYPE, payload);
-  const signature = await signer.sign(message);
-  const envelope: SignedEntry = { payloadType: PAYLOAD_TYPE, payload, keyid: signer.keyId, signature };
+  return { draft, header, payload, message: pae(PAYLOAD_TYPE, payload), attachment };
+}
+
+function withSignature(
+  { draft, header, payload, message, attachment }: UnsignedDraft,
+  signature: Uint8Array,
+): SignedDraft {
+  const envelope: SignedEntry = { payloadType: PAYLOAD_TYPE, payload, keyid: header.key, signature };
   const entry = { ...header, type: draft.type, body: draft.body, hash: hashOf(message, signature), envelope } as Entry;
   return { entry, attachment };
 }

@@ -25,7 +25,8 @@ export function toEnvelope(entry: SignedEntry): DsseEnvelope {
 /** @throws LedgerError `bad_envelope` where the value is no envelope, `bad_encoding` where its base64 is not strict. */
 export function fromEnvelope(value: unknown): SignedEntry {
   const parsed = envelopeSchema.safeParse(value);
-  if (!parsed.success) throw new LedgerError('bad_envelope', `not a DSSE envelope with one signature: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new LedgerError('bad_envelope', `not a DSSE envelope with one signature: ${z.prettifyError(parsed.error)}`);
   const [signature] = parsed.data.signatures;
   if (signature === undefined) throw new LedgerError('bad_envelope', 'a DSSE envelope without a signature');
   return {

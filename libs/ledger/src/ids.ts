@@ -19,7 +19,8 @@ export type LedgerRef = Branded<'LedgerRef'>;
 export type KeyId = Branded<'KeyId'>;
 
 export const EVAL_RUN_ID = /^ev_[0-9a-f]{32}$/;
-export const CHILD_RUN_ID = /^(ev_[0-9a-f]{32})\.(0|[1-9][0-9]{0,8})\.([a-z][a-z_-]{0,31})\.([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})$/;
+export const CHILD_RUN_ID =
+  /^(ev_[0-9a-f]{32})\.(0|[1-9][0-9]{0,8})\.([a-z][a-z_-]{0,31})\.([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})$/;
 export const HASH = /^[0-9a-f]{64}$/;
 export const LEDGER_REF = /^(ev_[0-9a-f]{32}(?:\.[a-z0-9_-]+){0,4})#(0|[1-9][0-9]{0,15})@([0-9a-f]{64})$/;
 

@@ -12,4 +12,13 @@ export * from './roles.js';
 export * from './sha256.js';
 export * from './trust-store.js';
 export * from './usage.js';
-export { AdmittedKey, admitPublicKey, publicKeyFromSeed, SigningKey, sign, signAsync, verifySignature, verifySignatureAsync } from '#ledger-crypto';
+export {
+  AdmittedKey,
+  admitPublicKey,
+  publicKeyFromSeed,
+  SigningKey,
+  sign,
+  signAsync,
+  verifySignature,
+  verifySignatureAsync,
+} from '#ledger-crypto';

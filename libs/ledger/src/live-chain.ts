@@ -58,7 +58,13 @@ export function joins(live: LiveChains, entry: LinkedEntry): boolean {
   const onParent = entry.ledger === live.eval;
   if (!mayWrite(entry.role, onParent ? 'evaluation' : 'child', entry.type)) return false;
   if (entry.type === 'eval_report') {
-    return onParent && live.closed !== null && live.report === null && entry.prev === live.closed && entry.seq === live.parent?.hashes.length;
+    return (
+      onParent &&
+      live.closed !== null &&
+      live.report === null &&
+      entry.prev === live.closed &&
+      entry.seq === live.parent?.hashes.length
+    );
   }
   if (live.closed !== null) return false;
   if (onParent) return extendsChain(live.parent, entry, genesisHash(live.eval), 'eval_started');

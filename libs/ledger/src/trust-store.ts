@@ -40,8 +40,10 @@ export function openTrustStore(store: TrustStore): KeyRing & { readonly keys: re
   for (const record of store.keys) {
     const bytes = publicKeyBytes(record.public_key);
     const id = keyId(record.role, bytes);
-    if (id !== record.id) throw new LedgerError('trust_invalid', `key ${record.id} of the trust store has the id ${id}: write it again`);
-    if (publicKeys.has(record.public_key)) throw new LedgerError('trust_invalid', `one key, one role: ${record.public_key} stands twice in the trust store`);
+    if (id !== record.id)
+      throw new LedgerError('trust_invalid', `key ${record.id} of the trust store has the id ${id}: write it again`);
+    if (publicKeys.has(record.public_key))
+      throw new LedgerError('trust_invalid', `one key, one role: ${record.public_key} stands twice in the trust store`);
     publicKeys.add(record.public_key);
     const admitted = admitPublicKey(bytes);
     byId.set(id, {
