@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { drafts, keys, sessionNamed, startedEvaluation } from './fixtures.testkit.js';
 import { describeEventLog } from './log-contract.testkit.js';
+import type { Store } from './store.js';
+import { createStoreLog } from './store-log.js';
 import { createMemoryLeases, createMemoryLog, MemoryStore } from './memory.js';
 
 describeEventLog('memory', async () => {
@@ -40,6 +42,22 @@ test('commands below what every group committed are forgotten', async () => {
   const kept: string[] = [];
   for await (const { key } of topics.list('eval.child-run.commands')) kept.push(key);
   expect(kept).toEqual(['b']);
+});
+
+test('what is queued in one turn is one transaction', async () => {
+  const store = new MemoryStore().open();
+  let transactions = 0;
+  const counting: Store = {
+    ...store,
+    transaction(write) {
+      transactions++;
+      store.transaction(write);
+    },
+  };
+  const { log, topics } = createStoreLog(counting, keys);
+  const attachments = Array.from({ length: 40 }, (_, n) => log.putAttachment(Uint8Array.of(n)));
+  await Promise.all([...attachments, topics.publish('eval.index', 'key', {})]);
+  expect(transactions).toBe(1);
 });
 
 test('a closed log says so', async () => {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -18,6 +18,11 @@ import { drafts, keys, startedEvaluation } from './fixtures.testkit.js';
 import type { LogError } from './port.js';
 import { openSqliteLog } from './sqlite.js';
 import { APPLICATION_ID, migrate, MIGRATIONS, pragma } from './sqlite-schema.js';
+
+// A small disk needs a mount, and a mount needs rights that a test run may not have.
+const MAY_MOUNT =
+  spawnSync('sh', ['-c', 'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d"; e=$?; rmdir "$d"; exit $e'])
+    .status === 0;
 
 let folder: string;
 let file: string;
@@ -110,10 +115,10 @@ test('damage inside the database is log_corrupt, not a crash and not an entry', 
   await close();
 });
 
-test('reads a database on a read-only mount, and refuses to drive it', async () => {
+test.skipIf(!MAY_MOUNT)('reads a database on a read-only mount, and refuses to drive it', async () => {
   const mount = join(folder, 'mount');
   mkdirSync(mount);
-  if (!mounted('tmpfs', mount, 'size=4m')) return;
+  mountTmpfs(mount, '4m');
   try {
     const evaluation = await filled(join(mount, 'truss.db'));
     execFileSync('mount', ['-o', 'remount,ro', mount]);
@@ -124,44 +129,63 @@ test('reads a database on a read-only mount, and refuses to drive it', async () 
     await expect(topics.publish('eval.requested', 'key', {})).rejects.toMatchObject({ code: 'log_read_only' });
     await close();
     expect(failure('drive', join(mount, 'truss.db')).code).toBe('log_read_only');
+
+    execFileSync('mount', ['-o', 'remount,rw', mount]);
+    writeFileSync(join(mount, 'truss.db-wal'), '');
+    execFileSync('mount', ['-o', 'remount,ro', mount]);
+    expect(failure('read', join(mount, 'truss.db'))).toMatchObject({
+      code: 'log_unreadable',
+      message: expect.stringContaining('truss.db-wal'),
+    });
   } finally {
     execFileSync('umount', ['-l', mount]);
   }
 });
 
-test('a full disk refuses everything queued, keeps nothing half-written, and the log goes on when there is room', async () => {
-  const mount = join(folder, 'mount');
-  mkdirSync(mount);
-  if (!mounted('tmpfs', mount, 'size=2m')) return;
-  try {
-    const { log, close } = openSqliteLog({ file: join(mount, 'truss.db'), keys, mode: 'drive' });
-    const { child, opening, runStarted } = await startedEvaluation();
-    const other = await startedEvaluation();
-    await log.append(opening);
-    await log.append([runStarted]);
-    const ballast = join(mount, 'ballast');
-    execFileSync('sh', ['-c', `head -c 4000000 /dev/zero > ${ballast} 2>/dev/null || true`]);
-    const large = await child.next(drafts.note('x'.repeat(MAX_INLINE_BODY * 16)));
-    const answers = await Promise.allSettled([log.append([large]), log.append(other.opening)]);
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'log_full', retryable: true } });
+test.skipIf(!MAY_MOUNT)(
+  'a full disk refuses everything queued, keeps nothing half-written, and the log goes on when there is room',
+  async () => {
+    const mount = join(folder, 'mount');
+    mkdirSync(mount);
+    mountTmpfs(mount, '2m');
+    try {
+      const { log, topics, close } = openSqliteLog({ file: join(mount, 'truss.db'), keys, mode: 'drive' });
+      const { child, opening, runStarted } = await startedEvaluation();
+      const other = await startedEvaluation();
+      await log.append(opening);
+      await log.append([runStarted]);
+      const ballast = join(mount, 'ballast');
+      execFileSync('sh', ['-c', `head -c 4000000 /dev/zero > ${ballast} 2>/dev/null || true`]);
+      const large = await child.next(drafts.note('x'.repeat(MAX_INLINE_BODY * 16)));
+      const behind = await child.as(child.session).next(drafts.note('behind it'));
+      const answers = await Promise.allSettled([
+        log.append([large]),
+        log.append([behind]),
+        log.append(other.opening),
+        log.putAttachment(new Uint8Array(10_000)),
+        topics.publish('eval.index', 'key', {}),
+      ]);
+      for (const answer of answers) {
+        expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'log_full', retryable: true } });
+      }
+      expect(await log.attachment(large.attachment?.ref.sha256 ?? '')).toBeNull();
+      expect(await count(log.records(child.evaluation))).toBe(3);
+      expect(await count(log.records(other.parent.evaluation))).toBe(0);
+      rmSync(ballast);
+      expect(await log.append([large])).toBe('confirmed');
+      expect(await log.append([behind])).toBe('confirmed');
+      expect(await log.append(other.opening)).toBe('confirmed');
+      await close();
+    } finally {
+      execFileSync('umount', ['-l', mount]);
     }
-    expect(await log.attachment(large.attachment?.ref.sha256 ?? '')).toBeNull();
-    expect(await count(log.records(child.evaluation))).toBe(3);
-    expect(await count(log.records(other.parent.evaluation))).toBe(0);
-    rmSync(ballast);
-    expect(await log.append([large])).toBe('confirmed');
-    expect(await log.append(other.opening)).toBe('confirmed');
-    await close();
-  } finally {
-    execFileSync('umount', ['-l', mount]);
-  }
-});
+  },
+);
 
-test('a disk that is full from the start leaves no database behind', () => {
+test.skipIf(!MAY_MOUNT)('a disk that is full from the start leaves no database behind', () => {
   const mount = join(folder, 'mount');
   mkdirSync(mount);
-  if (!mounted('tmpfs', mount, 'size=64k')) return;
+  mountTmpfs(mount, '64k');
   try {
     execFileSync('sh', ['-c', `head -c 100000 /dev/zero > ${join(mount, 'ballast')} 2>/dev/null || true`]);
     expect(failure('drive', join(mount, 'truss.db')).code).toBe('log_full');
@@ -261,13 +285,6 @@ async function count(items: AsyncIterable<unknown>): Promise<number> {
   return n;
 }
 
-/** False where this process may not mount: the test then has nothing to run on. */
-function mounted(type: string, at: string, options: string): boolean {
-  try {
-    execFileSync('mount', ['-t', type, '-o', options, type, at], { stdio: 'ignore' });
-    chmodSync(at, 0o755);
-    return true;
-  } catch {
-    return false;
-  }
+function mountTmpfs(at: string, size: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at], { stdio: 'ignore' });
 }
