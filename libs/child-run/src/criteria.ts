@@ -134,7 +134,8 @@ function matchInTime(criterion: MatchCriterion, text: string): Match | 'late' {
   try {
     return runMatch.runInContext(sandbox, { timeout: MATCH_MS }) as Match;
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'late';
+    // An error of the sandbox's own realm.
+    if (Object(cause).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'late';
     throw cause;
   }
 }
