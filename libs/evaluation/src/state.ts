@@ -88,8 +88,15 @@ export function planOf(state: EvaluationState): Plan {
 export function observe(state: EvaluationState, entry: Entry, joining: Joining): void {
   if (joining === 'duplicate') return;
   if (joining === 'joined') evolve(state, entry);
-  else state.children.get(entry.ledger as ChildRunId)?.superseded.push({ hash: entry.hash, usage: usageOf(entry) });
+  else if (!supersede(state.children.get(entry.ledger as ChildRunId), entry)) return;
   if (entry.ledger !== state.eval) charge(state, usageOf(entry));
+}
+
+/** False for a copy of what was superseded before: it was paid once. */
+function supersede(child: ChildRecord | undefined, entry: Entry): boolean {
+  if (child === undefined || child.superseded.some(({ hash }) => hash === entry.hash)) return false;
+  child.superseded.push({ hash: entry.hash, usage: usageOf(entry) });
+  return true;
 }
 
 function charge(state: EvaluationState, usage: Usage): void {

@@ -84,7 +84,7 @@ function extendsChain(chain: Chain | null, entry: LinkedEntry, origin: EntryHash
 /** Takes the next entry in log order into the fold, in place, and says what became of it. */
 export function fold(live: LiveChains, entry: LinkedEntry): Joining {
   if (!joins(live, entry)) {
-    return chainOf(live, entry.ledger)?.hashes.includes(entry.hash) === true ? 'duplicate' : 'superseded';
+    return chainOf(live, entry.ledger)?.hashes[entry.seq] === entry.hash ? 'duplicate' : 'superseded';
   }
   const onParent = entry.ledger === live.eval;
   if (onParent) live.parent = extended(live.parent, entry);

@@ -1,4 +1,4 @@
-import { type Action, decideRun, type RunContext } from '#lib/child-run';
+import { type Action, decideRun, type RunContext } from '#lib/child-run/core';
 import type { EvaluationView } from '#lib/evaluation';
 import { chainOf, type ChildRunId, type Draft, type EvalRunId, mayContinue, type Writer } from '#lib/ledger';
 import type { CoreEffect, CoreEnv, CoreEvent } from './effects.js';

@@ -1,0 +1,200 @@
+import { type Accepted, type EvalAccepted, requestDigest } from '#lib/evaluation';
+import type { EvalRunId } from '#lib/ledger';
+import { OffsetTracker } from '../offsets.js';
+import type { OwnerCore } from '../owner.js';
+import { type AnyEffect, type Host, Process } from './process.testkit.js';
+import { SOFTWARE } from './scenario.testkit.js';
+import { partitionOf } from './executor.testkit.js';
+
+interface OwnedEvaluation extends Host {
+  readonly core: OwnerCore;
+  readonly digest: string;
+  /** The records that are finished when the evaluation is: repeats of its request, and its cancels. */
+  readonly positions: number[];
+  done: boolean;
+}
+
+/** A coordinator: it owns the partition of `eval.accepted`, or believes so, and hosts an owner's core for each evaluation. */
+export class Coordinator extends Process {
+  private owns = false;
+  private next = 0;
+  private tracker = new OffsetTracker();
+  private owned = new Map<EvalRunId, OwnedEvaluation>();
+  /** Records that wait: for the evaluation that they cancel, or for the ledger that says which of two contents counts. */
+  private held: { readonly position: number; readonly accepted: Accepted; readonly until: number }[] = [];
+  private fetching = false;
+
+  override crash(): void {
+    super.crash();
+    this.fetching = false;
+    this.letGo();
+  }
+
+  assigned(): void {
+    if (this.owns) return;
+    this.owns = true;
+    this.next = this.world.committedOf('coordinators', 0);
+    this.trace(() => `owns the partition from ${this.next}`);
+    this.consume();
+  }
+
+  revoked(): void {
+    this.trace(() => 'knows that it lost the partition');
+    this.letGo();
+  }
+
+  private letGo(): void {
+    this.owns = false;
+    for (const host of this.hosts) host.over = true;
+    this.hosts = [];
+    this.owned = new Map();
+    this.held = [];
+    this.tracker = new OffsetTracker();
+  }
+
+  consume(): void {
+    if (!this.owns || this.fetching || this.next >= this.world.accepted.length) return;
+    this.fetching = true;
+    this.world.later(this.world.latency(), this, () => {
+      this.fetching = false;
+      const record = this.world.accepted[this.next];
+      if (!this.owns || record === undefined) return;
+      const position = this.next++;
+      this.tracker.began(position);
+      if (this.world.rules.trustsPositions && !this.owned.has(record.accepted.eval_run_id as EvalRunId)) {
+        this.refold(record.accepted.eval_run_id as EvalRunId, record.end);
+      }
+      this.take(position, record.accepted);
+      this.consume();
+    });
+  }
+
+  private take(position: number, accepted: Accepted): void {
+    const until = this.clock() + 5 * this.world.mix.leaseMs;
+    if (!this.tryTake(position, accepted)) {
+      this.held.push({ position, accepted, until });
+      this.world.later(5 * this.world.mix.leaseMs, this, () => this.afterRead());
+    }
+  }
+
+  /** False where it is too early to say. */
+  private tryTake(position: number, accepted: Accepted): boolean {
+    const known = this.owned.get(accepted.eval_run_id as EvalRunId);
+    if (accepted.kind === 'cancel') {
+      if (known === undefined) return false;
+      if (!known.done) known.core.cancel(accepted.reason);
+      this.attach(position, known);
+      this.drive(known, { kind: 'changed' });
+      return true;
+    }
+    if (known === undefined) {
+      this.begin(position, accepted);
+      return true;
+    }
+    if (known.digest === requestDigest(accepted.request)) {
+      this.attach(position, known);
+      return true;
+    }
+    if (this.view(known.evaluation).state.started === null) return false;
+    this.refuse(position, 'request_conflict');
+    return true;
+  }
+
+  private attach(position: number, known: OwnedEvaluation): void {
+    if (known.done) this.finishRecords([position]);
+    else known.positions.push(position);
+  }
+
+  private begin(position: number, accepted: EvalAccepted): void {
+    const { rules, mix } = this.world;
+    const evaluation = accepted.eval_run_id as EvalRunId;
+    const core = new rules.owner(evaluation, {
+      accepted,
+      key: this.key.id,
+      trustStore: { sha256: '0'.repeat(64), size: 0 },
+      software: SOFTWARE,
+      leaseMs: mix.leaseMs,
+      starting: [],
+    });
+    const host: OwnedEvaluation = {
+      core,
+      evaluation,
+      child: null,
+      label: `owner ${evaluation.slice(3, 7)}`,
+      digest: requestDigest(accepted.request),
+      positions: [position],
+      done: false,
+      over: false,
+      wakes: new Set(),
+      step: (event, view, env) => (event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env)),
+    };
+    this.owned.set(evaluation, host);
+    this.hosts.push(host);
+    this.start(host, core.begin());
+  }
+
+  protected override afterRead(): void {
+    for (const record of [...this.held]) {
+      const late = this.clock() >= record.until;
+      const over = this.view(record.accepted.eval_run_id as EvalRunId).state.closed !== null;
+      const taken = this.tryTake(record.position, record.accepted);
+      if (!taken && !late && !over) continue;
+      this.held.splice(this.held.indexOf(record), 1);
+      if (!taken && record.accepted.kind === 'cancel') {
+        if (over) this.finishRecords([record.position]);
+        else this.refuse(record.position, 'cancel_of_nothing');
+      } else if (!taken) this.held.push({ ...record, until: Number.POSITIVE_INFINITY });
+    }
+  }
+
+  private refuse(position: number, code: string): void {
+    this.trace(() => `refuses ${position}: ${code}`);
+    this.world.deadLetters.push(code);
+    this.world.referee.settled.add(position);
+    this.finishRecords([position]);
+  }
+
+  protected finished(host: OwnedEvaluation): void {
+    host.done = true;
+    this.finishRecords(host.positions.splice(0));
+  }
+
+  private finishRecords(positions: readonly number[]): void {
+    const { world } = this;
+    let offset = 0;
+    for (const position of positions) offset = this.tracker.finished(position);
+    world.referee.offset('coordinators', 0, offset);
+    this.trace(() => `commits ${offset}`);
+    world.later(world.latency(), null, () => world.commit('coordinators', 0, offset));
+  }
+
+  protected perform(host: OwnedEvaluation, effect: AnyEffect): void {
+    const { world } = this;
+    switch (effect.kind) {
+      case 'refused':
+        for (const position of host.positions) world.referee.settled.add(position);
+        world.deadLetters.push(effect.code);
+        return;
+      case 'send': {
+        const { child } = effect;
+        this.trace(() => `commands ${child.slice(35)}`);
+        world.referee.commanded(this.view(host.evaluation), child, { key: this.key.id, session: host.core.state.session ?? '' });
+        const copies = world.faulty && world.chance.chance(world.mix.commandTwice) ? 2 : 1;
+        const { incarnation } = this;
+        for (let copy = 0; copy < copies; copy++) {
+          world.inFlight++;
+          world.later(world.latency(), null, () => {
+            world.inFlight--;
+            if (this.incarnation !== incarnation && world.chance.chance(world.mix.lostAtCrash)) return;
+            const partition = partitionOf(child, world.mix.commandPartitions);
+            world.commands[partition]?.push({ eval: host.evaluation, child });
+            for (const process of world.processes) if (process.alive && process.group === 'executors') process.consume();
+          });
+        }
+        return;
+      }
+      default:
+        throw new Error(`a coordinator does not ${effect.kind}`);
+    }
+  }
+}

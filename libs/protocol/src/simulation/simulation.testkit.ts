@@ -1,0 +1,327 @@
+import { evaluationOf, type EvaluationState, type EvalAccepted } from '#lib/evaluation';
+import { buildReport, childAt, places, planOf } from '#lib/evaluation';
+import { canonicalJson, type EvalRunId, fromHex, headOf, merkleRoot, toHex } from '#lib/ledger';
+import { Coordinator } from './coordinator.testkit.js';
+import { Executor } from './executor.testkit.js';
+import { simulatedKey } from './keys.testkit.js';
+import { drawMix, type Mix, NO_FAULTS } from './mix.testkit.js';
+import type { Process } from './process.testkit.js';
+import { Projector } from './projector.testkit.js';
+import { Chance } from './random.testkit.js';
+import { type Invariant, Violation } from './referee.testkit.js';
+import { type Rules, SOUND } from './rules.testkit.js';
+import { requestOf, SCENARIOS } from './scenario.testkit.js';
+import { EPOCH, type Group, World } from './world.testkit.js';
+
+const NEVER = 1_000_000_000;
+const GROUPS = { c: 'coordinators', x: 'executors', p: 'projectors' } as const;
+
+const keys = {
+  coordinators: [1, 2, 3].map((no) => simulatedKey('coordinator', `c${no}`)),
+  executors: [1, 2, 3].map((no) => simulatedKey('executor', `x${no}`)),
+  projectors: [1, 2].map((no) => simulatedKey('projector', `p${no}`)),
+};
+export const ALL_KEYS = [...keys.coordinators, ...keys.executors, ...keys.projectors];
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly violation: { readonly invariant: Invariant; readonly message: string; readonly error: Error } | null;
+  readonly world: World;
+}
+
+export interface SeedOptions {
+  readonly rules?: Rules;
+  readonly trace?: boolean;
+  /** Looks at the finished world, after all other checks. @throws Violation */
+  readonly inspect?: (world: World) => void;
+}
+
+/** Runs the world that a seed draws to its end. The same seed and rules give the same result, event for event. */
+export function runSeed(seed: number, { rules = SOUND, trace = false, inspect }: SeedOptions = {}): SeedResult {
+  const chance = new Chance(seed);
+  const mix = drawMix(chance);
+  const first = chance.below(SCENARIOS);
+  const scenarios = Array.from({ length: mix.evaluations }, (_, i) => (first + i) % SCENARIOS);
+  const world = new World(chance, mix, rules, trace);
+  world.trace(() => `seed ${seed} scenarios ${scenarios.join()} ${JSON.stringify(mix)}`);
+  let violation: SeedResult['violation'] = null;
+  try {
+    new Simulation(world, scenarios).run();
+    checkEnd(world);
+    inspect?.(world);
+  } catch (error) {
+    if (error instanceof Violation) violation = { invariant: error.invariant, message: error.message, error };
+    else {
+      const cause = error instanceof Error ? error : new Error(String(error));
+      violation = { invariant: 'core_threw', message: `core_threw: ${cause.message}`, error: cause };
+    }
+    world.trace(() => `VIOLATION ${violation?.message}`);
+  }
+  return { seed, violation, world };
+}
+
+const outcomes = new Map<number, string>();
+
+/** What the scenario ends with where nothing goes wrong. */
+export function faultFree(scenario: number): string {
+  const known = outcomes.get(scenario);
+  if (known !== undefined) return known;
+  const world = new World(new Chance(1), NO_FAULTS, SOUND, false);
+  new Simulation(world, [scenario]).run();
+  const evaluation = evaluationOf(requestOf(scenario, NEVER));
+  const outcome = outcomeOf(world.referee.truth(evaluation).state);
+  outcomes.set(scenario, outcome);
+  return outcome;
+}
+
+class Simulation {
+  private readonly assignments = new Map<string, Process>();
+  private requestsLeft = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly scenarios: readonly number[],
+  ) {
+    const { mix, processes } = world;
+    for (let i = 0; i < mix.coordinators; i++) processes.push(new Coordinator(`c${i + 1}`, at(keys.coordinators, i), world, GROUPS.c));
+    for (let i = 0; i < mix.executors; i++) processes.push(new Executor(`x${i + 1}`, at(keys.executors, i), world, GROUPS.x));
+    for (let i = 0; i < mix.projectors; i++) processes.push(new Projector(`p${i + 1}`, at(keys.projectors, i), world, GROUPS.p));
+  }
+
+  run(): void {
+    const { world } = this;
+    const { mix } = world;
+    for (const process of world.processes) {
+      if (mix.clockJumpEvery > 0) process.skew = world.chance.between(-500, 500);
+    }
+    this.assign('coordinators', 0, this.someone('coordinators'));
+    this.assign('projectors', 0, this.someone('projectors'));
+    for (let partition = 0; partition < mix.commandPartitions; partition++) this.assign('executors', partition, this.someone('executors'));
+    for (const scenario of this.scenarios) this.request(scenario);
+    this.schedule(mix.crashEvery, () => this.crashSomeone());
+    this.schedule(mix.pauseEvery, () => this.pauseSomeone());
+    this.schedule(mix.rebalanceEvery, () => this.rebalance());
+    this.schedule(mix.leasesEmptiedEvery, () => this.emptyLeases());
+    this.schedule(mix.clockJumpEvery, () => this.jumpClock());
+    const limit = mix.faultsUntil + 60_000;
+    for (let i = 1; world.next(); i++) {
+      if (i % 32 === 0 && !world.faulty && this.isOver()) return;
+      if (world.now > limit || i > 400_000) break;
+    }
+    if (!this.isOver()) throw new Violation('never_ends', this.whatIsLeft());
+  }
+
+  /** Two intakes may both accept a request, each at its own time, and a repeat may come long after. */
+  private request(scenario: number): void {
+    const { chance, mix } = this.world;
+    const deadline = mix.bigJumps ? 10_000_000 : NEVER;
+    for (let i = 0; i < mix.requests; i++) {
+      const conflicting = mix.conflict && i > 0;
+      this.accept(i === 0 ? chance.below(50) : chance.below(chance.pick([60, 5000])), () => {
+        const request = requestOf(scenario, deadline, conflicting ? 1 : 0);
+        return { kind: 'eval', eval_run_id: evaluationOf(request), accepted_at: EPOCH + this.world.now, request };
+      });
+    }
+    const cancel = (name: string) => () =>
+      ({ kind: 'cancel', eval_run_id: name, reason: 'asked for', accepted_at: EPOCH + this.world.now }) as const;
+    if (mix.cancelAt !== null) this.accept(mix.cancelAt, cancel(evaluationOf(requestOf(scenario, deadline))));
+    if (mix.strayCancel) this.accept(chance.below(1000), cancel(`ev_${'0'.repeat(32)}`));
+  }
+
+  private accept(delay: number, record: () => EvalAccepted | World['accepted'][number]['accepted']): void {
+    const { world } = this;
+    this.requestsLeft++;
+    world.later(delay, null, () => {
+      this.requestsLeft--;
+      const accepted = record();
+      world.trace(() => `ACCEPTED ${world.accepted.length} ${accepted.kind} ${accepted.eval_run_id.slice(3, 7)}`);
+      world.accepted.push({ accepted, end: world.log.length });
+      for (const process of world.processes) if (process.alive && process.group !== 'executors') process.consume();
+    });
+  }
+
+  private schedule(every: number, fault: () => void): void {
+    const { world } = this;
+    if (every === 0) return;
+    world.later(world.chance.between(1, 2 * every), null, () => {
+      if (!world.faulty) return;
+      fault();
+      this.schedule(every, fault);
+    });
+  }
+
+  private someone(group: Group, besides?: Process): Process | null {
+    const able = this.world.processes.filter((process) => process.group === group && process.alive && !process.paused && process !== besides);
+    return able.length === 0 ? null : this.world.chance.pick(able);
+  }
+
+  private assign(group: Group, partition: number, process: Process | null): void {
+    const { world } = this;
+    const name = `${group}/${partition}`;
+    if (process === null) {
+      world.later(20, null, () => this.assign(group, partition, this.someone(group)));
+      return;
+    }
+    const before = this.assignments.get(name);
+    this.assignments.set(name, process);
+    if (before !== undefined && before !== process) {
+      world.later(world.chance.below(world.mix.handOver + 1), before, () => {
+        if (this.assignments.get(name) !== before) before.revoked(partition);
+      });
+    }
+    world.later(world.latency(), process, () => {
+      if (this.assignments.get(name) === process) process.assigned(partition);
+    });
+  }
+
+  private crashSomeone(): void {
+    const { world } = this;
+    const victim = world.chance.pick(world.processes);
+    if (!victim.alive) return;
+    victim.crash();
+    world.later(world.chance.below(3 * world.mix.leaseMs), null, () => victim.restart());
+    this.reassignAll(victim, world.chance.below(world.mix.leaseMs));
+  }
+
+  private reassignAll(victim: Process, delay: number): void {
+    this.world.later(delay, null, () => {
+      for (const [name, process] of this.assignments) {
+        if (process !== victim) continue;
+        const [group, partition] = name.split('/') as [Group, string];
+        this.assign(group, Number(partition), this.someone(group));
+      }
+    });
+  }
+
+  private pauseSomeone(): void {
+    const { world } = this;
+    const victim = world.chance.pick(world.processes);
+    if (!victim.alive || victim.paused) return;
+    victim.pause();
+    const { incarnation } = victim;
+    world.later(world.chance.below(4 * world.mix.leaseMs), null, () => {
+      if (victim.alive && victim.paused && victim.incarnation === incarnation) victim.resume();
+    });
+    if (world.chance.chance(0.6)) this.reassignAll(victim, world.chance.below(world.mix.leaseMs));
+  }
+
+  private rebalance(): void {
+    const name = this.world.chance.pick([...this.assignments.keys()]);
+    const [group, partition] = name.split('/') as [Group, string];
+    this.world.trace(() => `REBALANCE ${name}`);
+    this.assign(group, Number(partition), this.someone(group, this.assignments.get(name)) ?? this.someone(group));
+  }
+
+  private emptyLeases(): void {
+    const { world } = this;
+    world.trace(() => 'LEASES EMPTIED');
+    world.leases.clear();
+    world.leasesSilentUntil = world.now + (world.chance.chance(0.7) ? world.mix.leaseMs : 0);
+  }
+
+  private jumpClock(): void {
+    const { world } = this;
+    const victim = world.chance.pick(world.processes);
+    if (victim.alive && !victim.paused) victim.jump(world.mix.bigJumps ? 20_000_000 : world.chance.between(1, 3 * world.mix.leaseMs));
+  }
+
+  private isOver(): boolean {
+    const { world } = this;
+    if (this.requestsLeft > 0 || world.inFlight > 0) return false;
+    const { accepted, commands } = world;
+    if (world.committedOf('coordinators', 0) < accepted.length || world.committedOf('projectors', 0) < accepted.length) return false;
+    return commands.every((topic, partition) => world.committedOf('executors', partition) === topic.length);
+  }
+
+  private whatIsLeft(): string {
+    const { world } = this;
+    const open = [...world.referee.truths].map(([id, { state }]) => `${id} ${state.closed?.body.outcome ?? 'open'} with ${state.anchors} anchors`);
+    const groups = [...world.committed].map(([name, offset]) => `${name} at ${offset}`);
+    return `at ${world.now} after ${world.happened} events: ${[...open, ...groups].join(', ')}; ${world.accepted.length} acceptances, ${world.commands.map((topic) => topic.length).join('+')} commands`;
+  }
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new RangeError(`no item ${index}`);
+  return item;
+}
+
+/** What must hold when everything has come to rest. */
+function checkEnd(world: World): void {
+  for (const [evaluation, truth] of world.referee.truths) {
+    const { state, live } = truth;
+    if (state.started === null) throw new Violation('one_anchor_each', `${evaluation} never began`);
+    checkAnchors(world, evaluation);
+    const outcome = state.closed?.body.outcome;
+    if (outcome === 'complete') checkReport(world, evaluation, state);
+    else if (outcome === 'cancelled' ? world.mix.cancelAt === null : outcome !== 'failed' || !world.mix.bigJumps) {
+      throw new Violation('outcome_differs', `${evaluation} ended ${outcome}`);
+    }
+    for (const process of world.processes) {
+      const view = process.views.get(evaluation);
+      if (!process.alive || process.position < world.log.length || view === undefined) continue;
+      const differs = view.live.report !== live.report || view.live.closed !== live.closed || view.state.anchors !== state.anchors;
+      if (differs) throw new Violation('views_differ', `${process.name} sees another ${evaluation}`);
+    }
+  }
+}
+
+function checkAnchors(world: World, evaluation: EvalRunId): void {
+  const { state, live } = world.referee.truth(evaluation);
+  const anchors = world.log.filter((entry) => entry.type === 'child_anchor' && live.parent?.hashes[entry.seq] === entry.hash);
+  const seen = new Set<string>();
+  for (const entry of new Set(anchors)) {
+    if (entry.type !== 'child_anchor') continue;
+    const { body } = entry;
+    if (seen.has(body.child_run_id)) throw new Violation('one_anchor_each', `${body.child_run_id} has two anchors`);
+    seen.add(body.child_run_id);
+    const chain = live.children.get(body.child_run_id)?.chain;
+    const child = state.children.get(body.child_run_id);
+    const fits =
+      chain != null &&
+      chain.hashes.length === body.entries &&
+      headOf(chain) === body.head_hash &&
+      toHex(merkleRoot(chain.hashes.map((hash) => fromHex(hash)))) === body.root_hash &&
+      child?.sealed?.verdict_ref === body.verdict_ref &&
+      child.sealed.entries === body.entries &&
+      canonicalJson(child.sealed.usage) === canonicalJson(body.usage) &&
+      new Set(body.superseded.hashes).size === body.superseded.count;
+    if (!fits) throw new Violation('anchor_mismatch', `the anchor of ${body.child_run_id} is not that of its live chain`);
+  }
+  const plan = planOf(state);
+  const planned = [...places(plan)].flatMap((place) => plan.arms.map((arm) => childAt(evaluation, place, arm.name)));
+  if (state.closed?.body.outcome === 'complete' && planned.some((id) => !seen.has(id))) {
+    throw new Violation('one_anchor_each', `${evaluation} is complete with ${seen.size} of ${planned.length} anchors`);
+  }
+}
+
+function checkReport(world: World, evaluation: EvalRunId, state: EvaluationState): void {
+  const published = world.reports.filter((report) => report.eval === evaluation);
+  const body = canonicalJson(buildReport(state), 'any');
+  if (published.length === 0 || state.report === null) throw new Violation('one_report', `${evaluation} has no report`);
+  if (published.some((report) => report.body !== body || report.ref !== state.report?.ref)) {
+    throw new Violation('one_report', `${evaluation} has two report bodies`);
+  }
+  const request = state.started?.body.request_id ?? '';
+  const scenario = Number(request.split(' ')[1]);
+  if (planOf(state).seed !== 1000 + scenario) return;
+  const expected = faultFree(scenario);
+  const outcome = outcomeOf(state);
+  if (outcome !== expected) throw new Violation('outcome_differs', `${evaluation} measured\n${outcome}\nand without faults\n${expected}`);
+}
+
+/** Verdicts, counts, lessons and measured usage: all that must not depend on what went wrong on the way. */
+export function outcomeOf(state: EvaluationState): string {
+  const { arms, delta, curve, verdict, evidence, spend } = buildReport(state);
+  const titles = new Map([...state.children.values()].flatMap((child) => child.promoted.map(({ ref, lesson }) => [ref, lesson.title] as const)));
+  const children = arms.map((arm) => arm.children.map((child) => [child.child_run_id, child.case, child.verdict, child.usage]));
+  const lessons = [...state.children.values()]
+    .map((child) => [child.id, child.request.body.lessons.map((ref) => titles.get(ref)), child.promoted.map(({ lesson }) => lesson.title), child.rendered])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  const { superseded: _s, interrupted: _i, unmeasured_calls: _u, ...measured } = spend;
+  const totals = arms.map(({ counts, usage }) => ({ counts, usage }));
+  return JSON.stringify({ verdict, delta, curve, evidence, totals, measured, children, lessons }, null, 1);
+}
+
+export type { Mix };
