@@ -1,16 +1,17 @@
 import 'reflect-metadata';
 import { randomBytes, randomInt } from 'node:crypto';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { CoordinatorModule } from '#app/coordinator';
 import { ExecutorModule } from '#app/executor';
 import { ProjectorModule } from '#app/projector';
-import { createMemoryLeases, openSqliteLog, type OpenLog } from '#lib/event-log';
+import { createMemoryLeases, LogError, openSqliteLog, type OpenLog } from '#lib/event-log';
 import { type EvalRequested, evaluationOf } from '#lib/evaluation';
-import { createKeys, KeyStoreError, openKeyStore, trustFile } from '#lib/key-store';
-import { type EvalRunId, type JsonValue, openTrustStore, trustStoreBytes } from '#lib/ledger';
+import { type KeyStore, KeyStoreError, openKeyStore, trustFile } from '#lib/key-store';
+import { type EvalRunId, type JsonValue, type KeyRing, openTrustStore, trustStoreBytes } from '#lib/ledger';
 import { type ContractFiles, EvaluationViews, type OpenView, type Ports, RuntimeModule } from '#lib/runtime';
+import { keysFolder, OPERATOR } from './database.js';
 import { SOFTWARE } from './software.js';
 
 export interface EmbeddedOptions {
@@ -18,6 +19,8 @@ export interface EmbeddedOptions {
   readonly db: string;
   /** Called at an error from which the process cannot go on. What was confirmed is kept. */
   readonly fatal: (error: unknown) => void;
+  /** False: nothing is run, for a process that only brings an evaluation to its end. Absent: true. */
+  readonly runs?: boolean;
   /** Wraps the log, for tests that need to see or break what passes. */
   readonly wrap?: (log: OpenLog) => OpenLog;
 }
@@ -36,44 +39,60 @@ export interface Embedded {
   stop(): Promise<void>;
 }
 
-/** The folder of a database's keys. */
-export function keysFolder(db: string): string {
-  return `${db}.keys`;
-}
-
 /**
  * Opens the database to drive it; makes it, and its keys, where there is none. Fails without leaving anything behind.
  * @throws LogError, KeyStoreError
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const folder = keysFolder(options.db);
-  const fresh = !existsSync(trustFile(folder));
-  if (fresh && existsSync(options.db) && statSync(options.db).size > 0 && statSync(options.db).isFile()) {
-    // A file that is not ours says so itself; one that is ours cannot be driven without the keys that signed it.
-    openSqliteLog({ file: options.db, keys: { get: () => undefined }, mode: 'read' });
-    throw new KeyStoreError('keys_missing', `the keys of ${options.db} are gone from ${folder}: put them back, or give another --db`);
-  }
-  let log: OpenLog;
-  let store: ReturnType<typeof openKeyStore>;
+  const { db } = options;
+  const existed = existsSync(db);
+  let ring: KeyRing = { get: () => undefined };
+  // The right to drive comes first: of two processes that start on no database, one makes the keys.
+  const log = openSqliteLog({ file: db, keys: { get: (id) => ring.get(id) }, mode: 'drive' });
   try {
-    if (fresh) createKeys(folder, 'local');
-    store = openKeyStore(folder, 'local');
-    log = openSqliteLog({ file: options.db, keys: openTrustStore(store.trust), mode: 'drive' });
+    const store = await keysOf(db, log);
+    const keys = openTrustStore(store.trust);
+    ring = keys;
+    return await embed(options.wrap?.(log) ?? log, { store, keys }, options);
   } catch (error) {
-    if (fresh) rmSync(folder, { recursive: true, force: true });
+    await log.close();
+    if (!existed) for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
     throw error;
   }
-  return embed(options.wrap?.(log) ?? log, store, options.fatal);
 }
 
-async function embed(open: OpenLog, store: ReturnType<typeof openKeyStore>, fatal: (error: unknown) => void): Promise<Embedded> {
+async function keysOf(db: string, { log }: OpenLog): Promise<KeyStore> {
+  const folder = keysFolder(db);
+  if (existsSync(trustFile(folder))) return openKeyStore(folder, OPERATOR);
+  for await (const evaluation of log.evaluations()) {
+    // What is there was signed by keys that others trust: new ones could not go on with it.
+    throw new KeyStoreError(
+      'keys_missing',
+      `the keys of ${db} are gone from ${folder}, and ${evaluation} was signed with them: put them back, or give another --db`,
+    );
+  }
+  const existed = existsSync(folder);
+  try {
+    return openKeyStore(folder, OPERATOR);
+  } catch (error) {
+    if (!existed) rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function embed(
+  open: OpenLog,
+  { store, keys }: { store: KeyStore; keys: KeyRing },
+  options: EmbeddedOptions,
+): Promise<Embedded> {
+  let stopping = false;
   const driven = new Set<EvalRunId>();
   const files = new Map<string, ContractFiles>();
   const ports: Ports = {
     log: open.log,
     topics: open.topics,
     leases: createMemoryLeases(() => performance.now()),
-    keys: openTrustStore(store.trust),
+    keys,
     signers: store.signers,
     trustStore: await open.log.putAttachment(trustStoreBytes(store.trust)),
     contracts: { locate: (digest) => files.get(digest) ?? null },
@@ -83,12 +102,17 @@ async function embed(open: OpenLog, store: ReturnType<typeof openKeyStore>, fata
     now: () => Date.now(),
     random128: () => randomBytes(16).toString('hex'),
     below: (bound) => randomInt(bound),
-    fatal,
+    // What still wants to write while everything stops is refused by the closed log, and done at the next start.
+    fatal: (error) => {
+      if (!(stopping && error instanceof LogError && error.code === 'log_closed')) options.fatal(error);
+    },
   };
 
   const views = new EvaluationViews(open.log);
 
-  @Module({ imports: [RuntimeModule.with(ports, views), CoordinatorModule, ExecutorModule, ProjectorModule] })
+  const services = options.runs === false ? [CoordinatorModule, ProjectorModule] : [CoordinatorModule, ExecutorModule, ProjectorModule];
+
+  @Module({ imports: [RuntimeModule.with(ports, views), ...services] })
   class EmbeddedModule {}
 
   let app: INestApplicationContext | null = null;
@@ -107,6 +131,7 @@ async function embed(open: OpenLog, store: ReturnType<typeof openKeyStore>, fata
     },
     follow: (evaluation) => views.open(evaluation),
     async stop() {
+      stopping = true;
       await app?.close();
       await open.close();
     },

@@ -15,9 +15,10 @@ export async function consumeTracked(
   const tracker = new OffsetTracker();
   let consumer: Consumer | null = null;
   let committed = -1;
+  let stopped = false;
   const commit = () => {
     const position = tracker.committable();
-    if (consumer === null || position <= committed) return;
+    if (consumer === null || stopped || position <= committed) return;
     committed = position;
     consumer.commit(position).catch(fatal);
   };
@@ -29,5 +30,10 @@ export async function consumeTracked(
     });
   });
   commit();
-  return { stop: () => consumer?.stop() };
+  return {
+    stop: () => {
+      stopped = true;
+      consumer?.stop();
+    },
+  };
 }
