@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['truss-src', 'node', 'import', 'module', 'default'];
@@ -7,7 +8,17 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     setupFiles: ['reflect-metadata'],
+    maxWorkers: Math.max(2, availableParallelism()),
+    reporters: ['default', './test/reporter/counts.ts'],
+    coverage: {
+      provider: 'v8',
+      include: ['{apps,libs}/*/src/**/*.ts'],
+      exclude: ['**/*.{unit,int,e2e,testkit}.ts'],
+      reporter: ['text-summary', 'html', 'json-summary'],
+      thresholds: { lines: 85 },
+    },
     projects: [
+      // One realm for all unit tests: they are pure, and loading the libs afresh for each file takes most of the time.
       { extends: true, test: { name: 'unit', include: ['{apps,libs}/*/src/**/*.unit.ts'], isolate: false } },
       {
         extends: true,
