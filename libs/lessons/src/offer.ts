@@ -1,4 +1,4 @@
-import type { LedgerRef } from '#lib/ledger';
+import { type LedgerRef, parseLedgerRef } from '#lib/ledger';
 import { LessonError } from './errors.js';
 import { contentDigest, type HeldLesson } from './lesson.js';
 
@@ -45,7 +45,7 @@ interface Candidate extends HeldLesson {
  * 6. Rank: those of the run's own family first (a run without a family has none of its own); then the highest repeat first;
  *    then the lowest ref. The first `max` are offered.
  *
- * Refs are compared as strings by UTF-16 code units. The answer depends on the set of the inputs, never on their order.
+ * Refs are compared by ledger, then by seq as a number, then by hash; texts by UTF-16 code units. The answer depends on the set of the inputs, never on their order.
  * @throws LessonError `offer_rule_unknown` for any other rule
  */
 export function offerLessons(input: OfferInput): LedgerRef[] {
@@ -84,6 +84,12 @@ function distinct(all: readonly Candidate[]): Candidate[] {
   return [...byContent.values()];
 }
 
+// A take-over shifts every later seq by one, and as text #9 comes after #10: only the number keeps lessons of one run in their order.
 function byRef(a: HeldLesson, b: HeldLesson): number {
-  return a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0;
+  const [one, two] = [parseLedgerRef(a.ref), parseLedgerRef(b.ref)];
+  return byText(one.ledger, two.ledger) || one.seq - two.seq || byText(one.hash, two.hash);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

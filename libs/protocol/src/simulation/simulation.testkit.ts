@@ -308,7 +308,13 @@ function checkReport(world: World, evaluation: EvalRunId, state: EvaluationState
   if (planOf(state).seed !== 1000 + scenario) return;
   const expected = faultFree(scenario);
   const outcome = outcomeOf(state);
-  if (outcome !== expected) throw new Violation('outcome_differs', `${evaluation} measured\n${outcome}\nand without faults\n${expected}`);
+  if (outcome !== expected) throw new Violation('outcome_differs', `${evaluation}: ${firstDifference(outcome, expected)}`);
+}
+
+function firstDifference(measured: string, expected: string): string {
+  const [lines, others] = [measured.split('\n'), expected.split('\n')];
+  const at = lines.findIndex((line, i) => line !== others[i]);
+  return `measured\n${lines.slice(Math.max(0, at - 3), at + 3).join('\n')}\nand without faults\n${others.slice(Math.max(0, at - 3), at + 3).join('\n')}`;
 }
 
 /** Verdicts, counts, lessons and measured usage: all that must not depend on what went wrong on the way. */
