@@ -9,45 +9,9 @@ import {
   type SignedEntry,
   writerOf,
 } from '#lib/ledger';
-import { type AppendAnswer, LogError, type Topic } from './port.js';
-import type { Store, Writes } from './store.js';
-import type { Tail } from './tail.js';
-
-interface Settled<T> {
-  resolve(value: T): void;
-  reject(error: unknown): void;
-}
-
-export interface AppendWork extends Settled<AppendAnswer> {
-  readonly kind: 'append';
-  readonly tail: Tail;
-  /** Entries of one ledger, their signatures checked. */
-  readonly drafts: readonly SignedDraft[];
-}
-interface AttachmentWork extends Settled<undefined> {
-  readonly kind: 'attachment';
-  readonly sha256: string;
-  readonly bytes: Uint8Array;
-}
-interface PublishWork extends Settled<number> {
-  readonly kind: 'publish';
-  readonly topic: Topic;
-  readonly key: string;
-  readonly json: string;
-}
-interface CommitWork extends Settled<undefined> {
-  readonly kind: 'commit';
-  readonly topic: Topic;
-  readonly group: string;
-  readonly position: number;
-}
-export type Work = AppendWork | AttachmentWork | PublishWork | CommitWork;
-
-/** What one transaction wrote of one piece of work: positions of its entries, its record, or nothing. */
-type Written =
-  | { readonly work: AppendWork; readonly positions: readonly number[] }
-  | { readonly work: PublishWork; readonly position: number }
-  | { readonly work: AttachmentWork | CommitWork };
+import { LogError, type Topic } from './port.js';
+import type { Store } from './store.js';
+import { type AppendWork, type Work, write, type Written } from './work.js';
 
 const LONGEST_WAIT_MS = 5;
 
@@ -192,26 +156,6 @@ export class GroupCommit {
     if (attachment === null) return true;
     const bytes = this.store.attachment(attachment.ref.sha256);
     return bytes !== undefined && sha256Hex(bytes) === attachment.ref.sha256;
-  }
-}
-
-function write(tx: Writes, work: Work): Written {
-  switch (work.kind) {
-    case 'append': {
-      const positions = work.drafts.map(({ entry, attachment }, index) => {
-        if (attachment !== null) tx.attachment(attachment.ref.sha256, attachment.bytes);
-        return tx.entry(entry.eval, entry.envelope, index === 0 && work.tail.live.parent === null);
-      });
-      return { work, positions };
-    }
-    case 'publish':
-      return { work, position: tx.publish(work.topic, work.key, work.json) };
-    case 'attachment':
-      tx.attachment(work.sha256, work.bytes);
-      return { work };
-    case 'commit':
-      tx.commit(work.topic, work.group, work.position);
-      return { work };
   }
 }
 

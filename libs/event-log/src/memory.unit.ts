@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drafts, keys, sessionNamed, startedEvaluation } from './fixtures.testkit.js';
-import { describeEventLog } from './log-contract.testkit.js';
+import { describeEventLog, describeLeases } from './log-contract.testkit.js';
 import type { Store } from './store.js';
 import { createStoreLog } from './store-log.js';
 import { createMemoryLeases, createMemoryLog, MemoryStore } from './memory.js';
@@ -68,19 +68,12 @@ test('a closed log says so', async () => {
   await expect(topics.publish('eval.index', 'k', {})).rejects.toMatchObject({ code: 'log_closed' });
 });
 
-test("a lease is one holder's until it runs out, is renewed by its holder and released by nobody else", async () => {
+describeLeases('memory', async () => {
   let now = 0;
-  const leases = createMemoryLeases(() => now);
-  expect(await leases.hold('child', 'a', 100)).toBe(true);
-  expect(await leases.hold('child', 'b', 100)).toBe(false);
-  now = 90;
-  expect(await leases.hold('child', 'a', 100)).toBe(true);
-  now = 150;
-  expect(await leases.hold('child', 'b', 100)).toBe(false);
-  await leases.release('child', 'b');
-  expect(await leases.hold('child', 'b', 100)).toBe(false);
-  now = 190;
-  expect(await leases.hold('child', 'b', 100)).toBe(true);
-  await leases.release('child', 'b');
-  expect(await leases.hold('child', 'a', 100)).toBe(true);
+  return {
+    leases: createMemoryLeases(() => now),
+    elapse: async (ms) => {
+      now += ms;
+    },
+  };
 });

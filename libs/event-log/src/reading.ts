@@ -22,7 +22,7 @@ export type ReadRecord =
   | { readonly kind: 'bodiless'; readonly entry: OpenedEntry; readonly reason: string }
   | { readonly kind: 'foreign'; readonly reason: string };
 
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly keys: KeyRing;
   readonly evaluation: EvalRunId;
   /** Hashes of entries whose signature this process has checked; the hash pins bytes and signature. */

@@ -32,7 +32,7 @@ const WRITE_SQL = {
   forget: 'DELETE FROM topics WHERE topic = ?1 AND position < (SELECT min(position) FROM offsets WHERE topic = ?1)',
 } as const;
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   readonly file: string;
   readonly db: DatabaseSync;
   readonly writes: Store['writes'];

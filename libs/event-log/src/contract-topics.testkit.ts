@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { all, collect, type LogUnderTest } from './contract.testkit.js';
+import type { Topics } from './port.js';
+
+/** Topics: publish, consume, commit, resume. */
+export function describeTopics(on: () => LogUnderTest): void {
+  describe('topics', () => {
+    test('deliver in order, to every group, what was published before and after', async () => {
+      const [before, after] = [crypto.randomUUID(), crypto.randomUUID()];
+      await on().topics.publish('eval.report', before, { n: 1, text: 'ä "quoted"' });
+      const groups = [collect(), collect()];
+      const consumers = await Promise.all(
+        groups.map((group, index) => on().topics.consume('eval.report', `order-${index}`, group.handler)),
+      );
+      await on().topics.publish('eval.report', after, null);
+      for (const { records } of groups) {
+        await expect.poll(() => records.map(({ key }) => key).slice(-2), { timeout: 5_000 }).toEqual([before, after]);
+        expect(records.at(-2)?.value).toEqual({ n: 1, text: 'ä "quoted"' });
+        expect(records.at(-1)?.value).toBeNull();
+      }
+      for (const consumer of consumers) consumer.stop();
+    });
+
+    test('keep topics apart, and deliver nothing after a stop', async () => {
+      const seen = collect();
+      const consumer = await on().topics.consume('eval.dead-letter', 'apart', seen.handler);
+      await on().topics.publish('eval.index', 'other topic', {});
+      await on().topics.publish('eval.dead-letter', 'this topic', {});
+      await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['this topic']);
+      consumer.stop();
+      await on().topics.publish('eval.dead-letter', 'after the stop', {});
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(seen.records).toHaveLength(1);
+    });
+
+    test('resume from the committed position, which never moves back', async () => {
+      const positions: number[] = [];
+      for (const key of ['a', 'b', 'c']) positions.push(await on().topics.publish('eval.accepted', key, {}));
+      const [, b, c] = positions as [number, number, number];
+      const first = await on().topics.consume('eval.accepted', 'resuming', collect().handler);
+      await first.commit(c);
+      await first.commit(b);
+      first.stop();
+      const resumed = collect();
+      const second = await on().topics.consume('eval.accepted', 'resuming', resumed.handler);
+      await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['c']);
+      second.stop();
+      const other = collect();
+      const third = await on().topics.consume('eval.accepted', 'another group', other.handler);
+      await expect.poll(() => other.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['a', 'b', 'c']);
+      third.stop();
+    });
+
+    test('list what is kept, to the end as of now', async () => {
+      const key = crypto.randomUUID();
+      const position = await on().topics.publish('eval.dead-letter', key, { listed: true });
+      const kept = await all(on().elsewhere.topics.list('eval.dead-letter'));
+      expect(kept.at(-1)).toEqual({ position, key, value: { listed: true } });
+    });
+
+    test('take a request from another process', async () => {
+      const seen = collect();
+      const consumer = await on().topics.consume('eval.requested', 'inbox', seen.handler);
+      await on().elsewhere.topics.publish('eval.requested', 'from elsewhere', { hello: 1 });
+      await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['from elsewhere']);
+      consumer.stop();
+    });
+  });
+}
