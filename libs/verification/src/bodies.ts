@@ -1,0 +1,112 @@
+import {
+  type AttachmentRef,
+  attachedBody,
+  type Blob,
+  type Entry,
+  type EntryType,
+  LedgerError,
+  sha256Hex,
+  typedEntry,
+} from '#lib/ledger';
+import type { Stored } from './entry-index.js';
+import type { Findings } from './findings.js';
+
+/** Transcript: it may be erased, and the ledger stays valid. */
+const ERASABLE: ReadonlySet<EntryType> = new Set([
+  'agent_reported',
+  'model_call_started',
+  'model_call_completed',
+  'tool_called',
+  'workspace_changed',
+  'answer_submitted',
+]);
+
+/** `gone`: an erased transcript. `broken`: a body that must be there and is not, or has not its type's shape; a finding says which. */
+export type Typed =
+  | { readonly kind: 'entry'; readonly entry: Entry }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'broken' };
+
+const GONE: Typed = { kind: 'gone' };
+const BROKEN: Typed = { kind: 'broken' };
+
+/** Gives entries their typed bodies, each read once. */
+export class Bodies {
+  constructor(
+    private readonly findings: Findings,
+    private readonly attachment: (sha256: string) => Promise<Uint8Array | null>,
+    private readonly maxBytes: number,
+  ) {}
+
+  /** Without a wait where the body stands in the entry, as nearly always. */
+  read(stored: Stored): Typed | Promise<Typed> {
+    return 'attachment' in stored.body ? this.#readAttached(stored) : this.#type(stored);
+  }
+
+  /** Bytes that an entry names; a finding says that they are gone. */
+  async bytes(stored: Stored, ref: AttachmentRef, erasable: boolean): Promise<Uint8Array | null> {
+    if (ref.size > this.maxBytes && !erasable) {
+      this.findings.error(
+        'input_too_large',
+        stored,
+        `the attachment ${ref.sha256} has ${ref.size} bytes, at most ${this.maxBytes} are read`,
+      );
+      return null;
+    }
+    const bytes = await this.attachment(ref.sha256);
+    if (bytes !== null && bytes.length === ref.size && sha256Hex(bytes) === ref.sha256) return bytes;
+    const what = bytes === null ? 'is not at hand' : 'is not what its hash names';
+    if (erasable)
+      this.findings.information(
+        'attachment_missing',
+        stored,
+        `a transcript of ${stored.type} is gone: attachment ${ref.sha256} ${what}`,
+      );
+    else
+      this.findings.error(
+        'attachment_missing',
+        stored,
+        `attachment ${ref.sha256} of ${stored.type} ${what}: restore it`,
+      );
+    return null;
+  }
+
+  /** Says which long texts of a transcript are gone. */
+  async transcripts(stored: Stored, entry: Entry): Promise<void> {
+    for (const blob of blobsOf(entry)) if ('sha256' in blob) await this.bytes(stored, blob, true);
+  }
+
+  async #readAttached(stored: Stored): Promise<Typed> {
+    const ref = attachedBody(stored);
+    if (ref === null) return this.#type(stored);
+    const erasable = ERASABLE.has(stored.type);
+    const bytes = await this.bytes(stored, ref, erasable);
+    if (bytes === null) return erasable ? GONE : BROKEN;
+    return this.#type(stored, bytes);
+  }
+
+  #type(stored: Stored, attachment?: Uint8Array): Typed {
+    try {
+      return { kind: 'entry', entry: typedEntry(stored, attachment) };
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error;
+      const code = error.code === 'payload_not_canonical' ? 'payload_not_canonical' : 'body_malformed';
+      this.findings.error(code, stored, error.message);
+      return BROKEN;
+    }
+  }
+}
+
+function blobsOf(entry: Entry): Blob[] {
+  switch (entry.type) {
+    case 'lessons_recalled':
+      return [entry.body.layer];
+    case 'workspace_changed':
+      return [entry.body.content];
+    case 'answer_submitted':
+    case 'criterion_checked':
+      return [entry.body.output];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,36 @@
+import type { EntryHash, KeyId } from '#lib/ledger';
+import type { Context } from './context.js';
+import { isAccepted } from './key-table.js';
+
+/**
+ * Step 10: a key that is retired or stolen still signs for the evaluations whose heads the trust store lists, and for no other; what time an entry claims does not
+ * matter. Says whether one operator holds every key that signed a chain.
+ */
+export function checkKeys(context: Context, onChain: ReadonlySet<EntryHash>, head: EntryHash | null): boolean {
+  const { index, keys, findings, evaluation } = context;
+  const signers = new Set<KeyId>();
+  const operators = new Set<string>();
+  for (const hash of onChain) {
+    const entry = index.get(hash);
+    if (entry === undefined || signers.has(entry.key)) continue;
+    signers.add(entry.key);
+    const key = keys.get(entry.key);
+    if (key === undefined) continue;
+    operators.add(key.operator);
+    if (head !== null && !isAccepted(key, head)) {
+      findings.error(
+        'key_revoked',
+        entry,
+        `key ${key.id} is ${key.status}, and the trust store does not accept this evaluation from it`,
+      );
+    }
+  }
+  if (operators.size !== 1) return false;
+  const [operator] = operators;
+  findings.information(
+    'single_operator',
+    { ledger: evaluation },
+    `${operator} holds every key that signed: only a head saved elsewhere can show that all was signed again`,
+  );
+  return true;
+}

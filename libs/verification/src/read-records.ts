@@ -1,0 +1,148 @@
+import { type LedgerId, CHILD_RUN_ID, EVAL_RUN_ID, openEntry, pae, type SignedEntry } from '#lib/ledger';
+import type { Context } from './context.js';
+import type { Claim } from './entry-index.js';
+import type { VerifierKey } from './key-table.js';
+
+export interface PositionedRecord {
+  readonly position: number | string;
+  readonly record: SignedEntry;
+}
+
+/** One signature to check under the strict profile of `libs/ledger`. */
+export interface SignatureCheck {
+  readonly key: VerifierKey;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+export type VerifySignatures = (batch: readonly SignatureCheck[]) => Promise<readonly boolean[]>;
+
+const BATCH = 1024;
+const BATCHES_IN_FLIGHT = 6;
+const MAX_PAYLOAD_TYPE = 200;
+
+/**
+ * Step 1: the signature of every record over its stored bytes, then what the bytes say. What no trusted key signed is foreign:
+ * counted, named, and of no further effect.
+ */
+export async function readRecords(
+  context: Context,
+  records: AsyncIterable<PositionedRecord> | Iterable<PositionedRecord>,
+  verifySignatures: VerifySignatures | null,
+): Promise<void> {
+  const verify = verifySignatures ?? verifyHere;
+  const inFlight: Promise<void>[] = [];
+  let batch: PositionedRecord[] = [];
+  let count = 0;
+  const flush = (): void => {
+    if (batch.length === 0) return;
+    inFlight.push(readBatch(context, batch, verify));
+    batch = [];
+  };
+  try {
+    for await (const record of records) {
+      count += 1;
+      if (count > context.limits.records) {
+        context.findings.error(
+          'input_too_large',
+          { position: record.position },
+          `more than ${context.limits.records} records: the rest was not read`,
+        );
+        break;
+      }
+      if (!isReadable(context, record)) continue;
+      batch.push(record);
+      if (batch.length < BATCH) continue;
+      flush();
+      if (inFlight.length >= BATCHES_IN_FLIGHT) await inFlight.shift();
+    }
+    flush();
+  } finally {
+    await Promise.all(inFlight);
+  }
+}
+
+/** Drops what is too large to be an entry, and what no key of the trust store can have signed, before any work is done for it. */
+function isReadable(context: Context, { record, position }: PositionedRecord): boolean {
+  if (record.payload.length > context.limits.payloadBytes || record.payloadType.length > MAX_PAYLOAD_TYPE) {
+    foreign(context, { ledger: null, seq: null }, position, 'it is larger than any entry');
+    context.findings.warning(
+      'input_too_large',
+      { position },
+      `a record of ${record.payload.length} bytes was not read: no entry has more than ${context.limits.payloadBytes}`,
+    );
+    return false;
+  }
+  if (context.keys.get(record.keyid) !== undefined) return true;
+  const claim = claimOf(context, record);
+  const reason = `no trusted key has the id ${record.keyid.slice(0, 64)}`;
+  foreign(context, claim, position, reason);
+  context.findings.warning('key_unknown', { ...claim, position }, reason);
+  return false;
+}
+
+async function readBatch(
+  context: Context,
+  batch: readonly PositionedRecord[],
+  verify: VerifySignatures,
+): Promise<void> {
+  const holds = await verify(
+    batch.map(({ record }) => ({
+      key: context.keys.get(record.keyid) as VerifierKey,
+      message: pae(record.payloadType, record.payload),
+      signature: record.signature,
+    })),
+  );
+  batch.forEach((record, i) => {
+    if (holds[i] === true) readSigned(context, record);
+    else foreign(context, claimOf(context, record.record), record.position, 'its signature does not verify');
+  });
+}
+
+function readSigned(context: Context, { record, position }: PositionedRecord): void {
+  context.checked.signatures += 1;
+  const opened = openEntry(record, context.keys.checkedElsewhere);
+  switch (opened.kind) {
+    case 'entry': {
+      const { entry } = opened;
+      if (entry.eval !== context.evaluation) {
+        context.met.foreign += 1;
+        context.findings.warning(
+          'ledger_mismatch',
+          { ledger: entry.ledger, seq: entry.seq, position },
+          `an entry of ${entry.eval}: it has no place here`,
+        );
+      } else if (!context.index.add(entry, position)) context.met.duplicates += 1;
+      return;
+    }
+    case 'defect':
+      context.index.addDefect({ ...opened, position, claim: claimOf(context, record) });
+      return;
+    case 'foreign':
+      foreign(context, claimOf(context, record), position, opened.reason);
+      return;
+    default:
+      opened satisfies never;
+  }
+}
+
+function foreign(context: Context, claim: Claim, position: number | string, reason: string): void {
+  context.met.foreign += 1;
+  context.findings.warning('foreign_record', { ...claim, position }, `a record that is no entry: ${reason}`);
+}
+
+const lenient = new TextDecoder();
+
+/** What a record says of its place. A hint for the reader: nothing is concluded from it. */
+function claimOf(context: Context, record: SignedEntry): Claim {
+  const text = lenient.decode(record.payload);
+  const ledger = /"ledger"\s*:\s*"([^"\\]{1,200})"/u.exec(text)?.[1];
+  const seq = /"seq"\s*:\s*(\d{1,15})(?!\d)/u.exec(text)?.[1];
+  const ours = ledger === context.evaluation || ledger?.startsWith(`${context.evaluation}.`) === true;
+  if (ledger === undefined || !ours || !(EVAL_RUN_ID.test(ledger) || CHILD_RUN_ID.test(ledger))) return NO_CLAIM;
+  return { ledger: ledger as LedgerId, seq: seq === undefined ? null : Number(seq) };
+}
+
+const NO_CLAIM: Claim = { ledger: null, seq: null };
+
+const verifyHere: VerifySignatures = async (batch) =>
+  batch.map(({ key, message, signature }) => key.verify(message, signature));

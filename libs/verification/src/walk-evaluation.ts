@@ -1,0 +1,173 @@
+import {
+  type ChildRecord,
+  evolve,
+  type EvaluationState,
+  initialState,
+  isPlanned,
+  places,
+  planOf,
+  type EvalReport,
+} from '#lib/evaluation';
+import {
+  type ChildRunId,
+  type Entry,
+  type EntryHash,
+  type EntryOf,
+  genesisHash,
+  type LedgerRef,
+  parseChildRunId,
+} from '#lib/ledger';
+import type { HeldLesson } from '#lib/lessons';
+import { childAt } from '#lib/evaluation';
+import { readForwards } from './chain.js';
+import { checkAnchor, readAnchored } from './check-anchor.js';
+import { LinkCheck } from './check-links.js';
+import { checkPlan } from './check-plan.js';
+import { checkReport } from './check-report.js';
+import { checkRequest } from './check-request.js';
+import { checkRun } from './check-run.js';
+import type { Context } from './context.js';
+import type { Stored } from './entry-index.js';
+import { readParent } from './parent-chain.js';
+import { checkStartingLessons } from './starting-lessons.js';
+
+export interface Walked {
+  readonly state: EvaluationState;
+  readonly onChain: ReadonlySet<EntryHash>;
+  readonly parent: readonly Stored[];
+  readonly parentWhole: boolean;
+  readonly report: EvalReport | null;
+}
+
+/** Follows the evaluation's own chain entry by entry, and each child's where its anchor stands: the order in which everything came to rest on everything. */
+export class EvaluationWalk {
+  readonly #state: EvaluationState;
+  readonly #onChain = new Set<EntryHash>();
+  readonly #known = new Map<LedgerRef, HeldLesson>();
+  /** Children of which nothing further can be derived; a finding says why. */
+  readonly #unsound = new Set<ChildRunId>();
+  #starting: readonly HeldLesson[] = [];
+  #usable = true;
+  #report: EvalReport | null = null;
+
+  constructor(private readonly context: Context) {
+    this.#state = initialState(context.evaluation);
+  }
+
+  async run(): Promise<Walked> {
+    const { context } = this;
+    const parent = readParent(context);
+    const links = new LinkCheck(context, 'evaluation', genesisHash(context.evaluation));
+    for (const { hash } of parent.entries) this.#onChain.add(hash);
+    if (!parent.whole) this.#usable = false;
+    for (const stored of parent.entries) {
+      if (parent.whole && !links.next(stored)) this.#usable = false;
+      const typed = await context.bodies.read(stored);
+      if (typed.kind !== 'entry') this.#usable = false;
+      else if (this.#usable) await this.#step(stored, typed.entry);
+    }
+    if (this.#usable) await this.#openChildren();
+    return {
+      state: this.#state,
+      onChain: this.#onChain,
+      parent: parent.entries,
+      parentWhole: this.#usable,
+      report: this.#report,
+    };
+  }
+
+  async #step(stored: Stored, entry: Entry): Promise<void> {
+    const { context } = this;
+    const state = this.#state;
+    switch (entry.type) {
+      case 'eval_started':
+        this.#usable = checkPlan(context, stored, entry);
+        if (!this.#usable) return;
+        this.#starting = await checkStartingLessons(context, stored, entry);
+        for (const held of this.#starting) this.#known.set(held.ref, held);
+        break;
+      case 'child_requested':
+        if (!checkRequest(context, state, entry, this.#starting)) return;
+        break;
+      case 'child_anchor':
+        if (!(await this.#anchored(entry))) return;
+        break;
+      case 'eval_closed':
+        this.#checkClose(entry);
+        break;
+      case 'eval_report':
+        if (state.closed?.body.outcome !== 'complete')
+          context.findings.error('report_mismatch', entry, 'only a complete evaluation has a report');
+        // What is missing of a child is said already; a report over it would only say so again.
+        else if (this.#unsound.size === 0 && this.#isAnchored()) this.#report = checkReport(context, state, entry);
+        break;
+      default:
+        break;
+    }
+    evolve(state, entry);
+  }
+
+  /** False where the anchor is of no run of this evaluation, so that it counts for nothing. */
+  async #anchored(anchor: EntryOf<'child_anchor'>): Promise<boolean> {
+    const { context } = this;
+    const id = anchor.body.child_run_id;
+    const record = this.#state.children.get(id);
+    if (record === undefined || !isPlanned(planOf(this.#state), parseChildRunId(id))) {
+      context.findings.error('anchor_unplanned', anchor, `${id} is anchored and was not requested by the plan`);
+      return false;
+    }
+    if (record.anchor !== null) {
+      context.findings.error('anchor_unplanned', anchor, `${id} is anchored twice`);
+      return false;
+    }
+    const chain = readAnchored(context, anchor, record);
+    for (const { hash } of chain.entries) this.#onChain.add(hash);
+    const run = chain.whole ? await checkRun(context, this.#state, record, chain.entries, this.#known) : null;
+    if (chain.whole) await checkAnchor(context, anchor, record, chain, run);
+    if (run === null) this.#unsound.add(id);
+    for (const held of record.promoted) this.#known.set(held.ref, held);
+    return true;
+  }
+
+  #checkClose(closed: EntryOf<'eval_closed'>): void {
+    const { context } = this;
+    const { outcome, anchors } = closed.body;
+    if (anchors !== this.#state.anchors)
+      context.findings.error(
+        'anchor_mismatch',
+        closed,
+        `the evaluation was closed with ${anchors} anchors, and has ${this.#state.anchors}`,
+      );
+    if (outcome !== 'complete') return;
+    for (const child of this.#plannedChildren()) {
+      if (this.#state.children.get(child)?.anchor == null)
+        context.findings.error(
+          'anchor_missing',
+          closed,
+          `the evaluation was closed complete, and ${child} has no anchor`,
+        );
+    }
+  }
+
+  #isAnchored(): boolean {
+    return this.#plannedChildren().every((child) => this.#state.children.get(child)?.anchor != null);
+  }
+
+  #plannedChildren(): ChildRunId[] {
+    const plan = planOf(this.#state);
+    return [...places(plan)].flatMap((place) => plan.arms.map((arm) => childAt(this.#state.eval, place, arm.name)));
+  }
+
+  /** Children that have no anchor, in an evaluation that is open or that ended before its time: as far as they go. */
+  async #openChildren(): Promise<void> {
+    for (const id of [...this.#state.open]) {
+      const record = this.#state.children.get(id) as ChildRecord;
+      const chain = readForwards(this.context, id, record.request.hash);
+      for (const { hash } of chain) this.#onChain.add(hash);
+      if (chain.length > 0) await checkRun(this.context, this.#state, record, chain, this.#known);
+      if (record.sealed === null && this.#state.closed === null) {
+        this.context.findings.information('ledger_open', { ledger: id, seq: chain.length }, 'the run is not sealed');
+      }
+    }
+  }
+}
