@@ -76,7 +76,7 @@ export async function repair(
 }
 
 /** @returns the exit code; the output is dropped */
-function node(args: string[], cwd: string, env: Record<string, string> = {}): Promise<number | null> {
+export function node(args: string[], cwd: string, env: Record<string, string> = {}): Promise<number | null> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: 'ignore' });
     child.on('error', reject).on('close', resolve);
