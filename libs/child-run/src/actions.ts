@@ -62,6 +62,7 @@ export interface RunActions {
    * Does the work of an action and resolves to the entries that record it. Entries that must stand before the work is
    * done (an agent's events as they come) go to `progress`. Faults of the infrastructure become entries, never errors.
    * An abort ends it promptly, with every process that it started; what it resolves to then is ignored.
+   * Rejects with `CannotGoOn` where the disk is full or the log fails: the run stops there, and can be resumed.
    */
   perform(action: Action, state: ChildState, progress: (drafts: Draft[]) => void, abort: AbortSignal): Promise<Draft[]>;
   /** Ends every process and removes every folder of the run. */

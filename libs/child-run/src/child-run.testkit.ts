@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import {
   type Contract,
+  type LoadedContract,
   contractSchema,
   type Program,
   renderCase,
@@ -35,6 +36,7 @@ import {
 } from '#lib/ledger';
 import type { HeldLesson, LessonProof } from '#lib/lessons';
 import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
+import { decideRun } from './decide.js';
 import { createRunActions } from './run-actions.js';
 import type { RunLimits } from './work.js';
 
@@ -81,6 +83,8 @@ export interface Given {
   readonly programs?: Readonly<Record<string, string>>;
   readonly caseId?: string;
   readonly lessons?: readonly HeldLesson[];
+  /** A contract from a file, instead of all of the above but the lessons. */
+  readonly loaded?: LoadedContract;
 }
 
 /** A run on a ledger of its own: real folders and processes, real entries, no log. */
@@ -113,17 +117,19 @@ export async function kit(given: Given = {}): Promise<Kit> {
     const bytes = utf8(text);
     return { path, sha256: sha256Hex(bytes), bytes: bytes.length };
   });
-  const contract = contractSchema.parse({
-    ...base,
-    programs,
-    ...given.contract,
-    workspace: {
-      digest: files.length === 0 ? null : workspaceDigest(files),
-      files: files.length,
-      bytes: 0,
-      protected: given.contract?.workspace?.protected ?? [],
-    },
-  });
+  const contract =
+    given.loaded?.contract ??
+    contractSchema.parse({
+      ...base,
+      programs,
+      ...given.contract,
+      workspace: {
+        digest: files.length === 0 ? null : workspaceDigest(files),
+        files: files.length,
+        bytes: 0,
+        protected: given.contract?.workspace?.protected ?? [],
+      },
+    });
   const row = contract.cases.find(({ id }) => id === given.caseId) ?? null;
   const lessons = given.lessons ?? [];
   const run: RunContext = {
@@ -148,8 +154,8 @@ export async function kit(given: Given = {}): Promise<Kit> {
   };
   const attachments = new Map<string, Uint8Array>();
   const ports: ActionPorts = {
-    contractDirectory: () => contractFolder,
-    workspaceDirectory: () => (files.length === 0 ? null : workspace),
+    contractDirectory: () => given.loaded?.directory ?? contractFolder,
+    workspaceDirectory: () => given.loaded?.workspaceDir ?? (files.length === 0 ? null : workspace),
     attachment: (sha256) => Promise.resolve(attachments.get(sha256) ?? null),
     putAttachment: (bytes) => {
       const sha256 = sha256Hex(bytes);
@@ -230,6 +236,28 @@ function signedLedger() {
   };
 }
 
+/** Takes a run from step to step until it is sealed; `fresh`: with another executor for every action. */
+export async function drive(run: Kit, fresh = false): Promise<void> {
+  let extracted = false;
+  for (;;) {
+    const step = decideRun(run.state, run.run, extracted);
+    if (step.kind === 'sealed') return;
+    if (step.kind === 'record') {
+      await run.record(...step.drafts);
+      continue;
+    }
+    if (step.action.kind === 'extract') extracted = true;
+    if (!fresh) {
+      await run.perform(step.action);
+      continue;
+    }
+    const early: Draft[] = [];
+    const abort = new AbortController().signal;
+    const result = await run.elsewhere().perform(step.action, run.state, (drafts) => early.push(...drafts), abort);
+    await run.record(...early, ...result);
+  }
+}
+
 // The port `verifyLesson` judges it; its content is the business of libs/lessons.
 function proofOf(lesson: LedgerRef): LessonProof {
   const envelope = { payloadType: '', payload: '', signatures: [{ keyid: '', sig: '' }] };
@@ -241,7 +269,7 @@ function proofOf(lesson: LedgerRef): LessonProof {
     size: 1,
     entries: [{ seq: 0, envelope, proof: [] }],
     attachments: [],
-  } as LessonProof;
+  };
 }
 
 /** An agent, criterion or reviewer as a one-line Node program. */

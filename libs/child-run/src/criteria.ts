@@ -5,7 +5,7 @@ import { type Criterion, type Match, matchText, type MatchCriterion } from '#lib
 import type { ChildState } from '#lib/evaluation';
 import { type Draft, NO_SPEND, type Verdict } from '#lib/ledger';
 import { toBlob } from './blob.js';
-import { changedContent, copyWorkspace, pristineWorkspace, rebuildWorkspace } from './workspace.js';
+import { changedContent, pristineWorkspace, rebuildWorkspace } from './workspace.js';
 import { recordedAt } from './changes.js';
 import { environmentOf } from './environment.js';
 import { faultOf } from './faults.js';
@@ -135,7 +135,7 @@ function matchInTime(criterion: MatchCriterion, text: string): Match | 'late' {
     return runMatch.runInContext(sandbox, { timeout: MATCH_MS }) as Match;
   } catch (cause) {
     // An error of the sandbox's own realm.
-    if (Object(cause).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'late';
+    if (Object(cause) === cause && (cause as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'late';
     throw cause;
   }
 }

@@ -1,5 +1,5 @@
 import type { ChildState } from '#lib/evaluation';
-import type { BodyOf, Draft, Lesson } from '#lib/ledger';
+import type { Draft, Lesson } from '#lib/ledger';
 import { exemplarLesson, labelledBy, lessonDigest, lessonsFromAgent, type Provenance } from '#lib/lessons';
 import { readBlob } from './blob.js';
 import { answerFile } from './criteria.js';
@@ -14,7 +14,7 @@ export async function extractLessons(work: Work, state: ChildState): Promise<Dra
     const digest = lessonDigest(lesson);
     if (known.has(digest)) continue;
     known.add(digest);
-    drafts.push({ type: 'lesson_extracted', body: { lesson, digest: digest as BodyOf<'lesson_extracted'>['digest'] } });
+    drafts.push({ type: 'lesson_extracted', body: { lesson, digest } });
   }
   return drafts;
 }

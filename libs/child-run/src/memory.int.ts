@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from '#lib/contract';
-import type { BodyOf, Draft, EntryHash, Lesson, LedgerRef } from '#lib/ledger';
+import type { Draft, EntryHash, Lesson, LedgerRef } from '#lib/ledger';
 import { ledgerRef } from '#lib/ledger';
 import { lessonAlias, lessonDigest } from '#lib/lessons';
 import { EVAL, kit, type Kit, node, REPORT } from './child-run.testkit.js';
@@ -152,7 +152,7 @@ describe('the checks of a lesson', () => {
     const whole = { ...lesson, ...words };
     return {
       type: 'lesson_extracted',
-      body: { lesson: whole, digest: lessonDigest(whole) as BodyOf<'lesson_extracted'>['digest'] },
+      body: { lesson: whole, digest: lessonDigest(whole) },
     };
   };
   const checksOf = async (run: Kit, words: Partial<Lesson>) => {
@@ -249,7 +249,7 @@ describe('a reviewer', () => {
     const run = await judgedRun({ panel: { quorum: 1, reviewers: [reviewer('r', ECHO)] } });
     await run.record({
       type: 'lesson_extracted',
-      body: { lesson, digest: lessonDigest(lesson) as BodyOf<'lesson_extracted'>['digest'] },
+      body: { lesson, digest: lessonDigest(lesson) },
     });
     const { ref } = run.state.lessons[0] as { ref: LedgerRef };
     await run.perform({ kind: 'review_lesson', lesson: ref, reviewer: 'r' });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Capture } from './output.js';
 
-const DRAIN_MS = 200;
+const DRAIN_MS = 1_000;
 const UNKILLABLE_MS = 5_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -30,10 +30,17 @@ export type ProgramEnd =
       readonly stderr: string;
     };
 
+const groups = new Set<number>();
+
+function endAll(): void {
+  for (const group of groups) killGroup(group);
+}
+
 /**
  * Runs a program to its end in a process group of its own. The group is killed (SIGKILL) when the program ends, at the timeout
  * and on `stop`; whoever keeps the pipes open is not waited for. Output is always drained and kept in part ({@link Capture}).
- * A process that leaves the group (`setsid`) is out of reach here: see `stragglers.ts`. Never rejects.
+ * A process that leaves the group (`setsid`) is out of reach here: see `stragglers.ts`. When this process exits the groups are killed
+ * too; when it is killed itself they stay. Never rejects.
  */
 export function runProgram(launch: Launch): Promise<ProgramEnd> {
   const [program = '', ...args] = launch.argv;
@@ -45,6 +52,11 @@ export function runProgram(launch: Launch): Promise<ProgramEnd> {
     child = spawn(program, args, { cwd, env, detached: true, windowsHide: true, stdio: [stdin, 'pipe', 'pipe'] });
   } catch (cause) {
     return Promise.resolve({ kind: 'not_started', code: codeOf(cause) });
+  }
+  const group = child.pid;
+  if (group !== undefined) {
+    if (groups.size === 0) process.once('exit', endAll);
+    groups.add(group);
   }
   const begun = performance.now();
   const stdout = new Capture();
@@ -68,6 +80,7 @@ export function runProgram(launch: Launch): Promise<ProgramEnd> {
       child.stdout?.destroy();
       child.stderr?.destroy();
       child.stdin?.destroy();
+      if (group !== undefined && groups.delete(group) && groups.size === 0) process.removeListener('exit', endAll);
       resolve(end);
     };
     const ended = (): void =>
@@ -84,7 +97,7 @@ export function runProgram(launch: Launch): Promise<ProgramEnd> {
       if (stopped !== 'no' || child.exitCode !== null || child.signalCode !== null) return;
       stopped = why;
       elapsedMs = performance.now() - begun;
-      killGroup(child.pid);
+      killGroup(group);
       later(UNKILLABLE_MS, ended);
     };
     const onStop = (): void => kill('stop');
@@ -93,7 +106,7 @@ export function runProgram(launch: Launch): Promise<ProgramEnd> {
     child.once('error', (cause) => settle({ kind: 'not_started', code: codeOf(cause) }));
     child.once('exit', () => {
       if (stopped === 'no') elapsedMs = performance.now() - begun;
-      killGroup(child.pid);
+      killGroup(group);
       later(DRAIN_MS, ended);
     });
     child.once('close', ended);

@@ -38,7 +38,7 @@ export async function commandOf(work: Work, command: readonly string[]): Promise
 
 async function sha256Of(path: string): Promise<string> {
   const sum = createHash('sha256');
-  for await (const chunk of createReadStream(path)) sum.update(chunk);
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) sum.update(chunk);
   return sum.digest('hex');
 }
 

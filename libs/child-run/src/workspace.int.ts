@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { snapshotWorkspace } from '#lib/contract';
 import { kit } from './child-run.testkit.js';
+import { faultOf } from './faults.js';
 import { Scratch } from './scratch.js';
 import { runLimits } from './work.js';
+import { createRunActions } from './run-actions.js';
 import { rebuildWorkspace } from './workspace.js';
 
 const SCRIPT = `
@@ -58,7 +60,6 @@ test('a rebuild without the recorded files fails, rather than judge something el
   });
   await run.perform({ kind: 'agent' });
   const erased = { ...run.ports, attachment: () => Promise.resolve(null) };
-  const { createRunActions } = await import('./run-actions.js');
   const drafts = await createRunActions(run.run, erased).perform(
     { kind: 'check', criterion: 'it' },
     run.state,
@@ -68,4 +69,24 @@ test('a rebuild without the recorded files fails, rather than judge something el
   expect(drafts).toMatchObject([
     { body: { result: 'unverifiable', reason: 'the files of the answer are not at hand: they were erased' } },
   ]);
+});
+
+test('a log that cannot keep an attachment stops the run: it is no fault for the ledger', async () => {
+  const run = await kit({
+    contract: { agent: { kind: 'command', command: ['sh', '-c', 'head -c 9000 /dev/urandom > answer.txt'] } },
+  });
+  const full = { ...run.ports, putAttachment: () => Promise.reject(new Error('database or disk is full')) };
+  const result = createRunActions(run.run, full).perform(
+    { kind: 'agent' },
+    run.state,
+    () => {},
+    new AbortController().signal,
+  );
+  await expect(result).rejects.toMatchObject({ name: 'CannotGoOn', code: 'log_failed' });
+});
+
+test('a full disk stops the run too', () => {
+  expect(() => faultOf(Object.assign(new Error('write'), { code: 'ENOSPC' }), 'workspace')).toThrow(
+    'free some, then resume',
+  );
 });
