@@ -12,3 +12,16 @@ declare class TextDecoder {
 interface AbortSignal {
   readonly aborted: boolean;
 }
+
+// ECMAScript's own clock and dice give nothing that anything accepts.
+interface ComesInAsAnArgument {
+  readonly comesInAsAnArgument: never;
+}
+interface DateConstructor {
+  new (): ComesInAsAnArgument;
+  (): ComesInAsAnArgument;
+  now(): ComesInAsAnArgument;
+}
+interface Math {
+  random(): ComesInAsAnArgument;
+}
