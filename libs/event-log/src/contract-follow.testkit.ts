@@ -1,8 +1,8 @@
 import type { EvalRunId, SignedDraft } from '#lib/ledger';
 import { describe, expect, test } from 'vitest';
-import { follow, Heard, type LogUnderTest, plain, RUBBISH } from './contract.testkit.js';
+import { follow, Heard, type LogUnderTest, RUBBISH } from './contract.testkit.js';
 import { drafts, sessionNamed, startedEvaluation, stranger } from './fixtures.testkit.js';
-import type { Following, LogListener } from './port.js';
+import type { LogListener } from './port.js';
 
 /** Following from the first record on, over whatever the log holds. */
 export function describeFollow(on: () => LogUnderTest): void {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { all, collect, type LogUnderTest } from './contract.testkit.js';
-import type { Topics } from './port.js';
 
 /** Topics: publish, consume, commit, resume. */
 export function describeTopics(on: () => LogUnderTest): void {

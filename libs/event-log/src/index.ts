@@ -1,4 +1,5 @@
 export { createMemoryLeases, createMemoryLog, type MemoryLogOptions, MemoryStore } from './memory.js';
+export { isDriven } from './is-driven.js';
 export * from './port.js';
 export type { OpenLog } from './store-log.js';
 export { openSqliteLog, type SqliteLogOptions } from './sqlite.js';

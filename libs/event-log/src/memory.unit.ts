@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import type { KeyRing } from '#lib/ledger';
+import { describe, expect, test } from 'vitest';
 import { drafts, keys, sessionNamed, startedEvaluation } from './fixtures.testkit.js';
 import { describeEventLog, describeLeases } from './log-contract.testkit.js';
 import type { Store } from './store.js';
@@ -42,6 +43,42 @@ test('commands below what every group committed are forgotten', async () => {
   const kept: string[] = [];
   for await (const { key } of topics.list('eval.child-run.commands')) kept.push(key);
   expect(kept).toEqual(['b']);
+});
+
+describe('in one turn', () => {
+  // Signatures are checked at once, so that what is appended together is queued together.
+  const atOnce: KeyRing = {
+    get(id) {
+      const key = keys.get(id);
+      return key && { ...key, verifyAsync: async (message, signature) => key.verify(message, signature) };
+    },
+  };
+
+  async function running() {
+    const { log } = createMemoryLog({ keys: atOnce });
+    const { parent, child, opening, runStarted } = await startedEvaluation();
+    await log.append(opening);
+    await log.append([runStarted]);
+    return { log, parent, child };
+  }
+
+  test('appends of one ledger are judged one after another', async () => {
+    const { log, child } = await running();
+    const notes = [await child.next(drafts.note('a')), await child.next(drafts.note('b'))];
+    expect(await Promise.all(notes.map((note) => log.append([note])))).toEqual(['confirmed', 'confirmed']);
+  });
+
+  test('an entry that joined right before its evaluation was closed is not confirmed', async () => {
+    const { log, parent, child } = await running();
+    const [note, close] = [await child.next(drafts.note()), await parent.next(drafts.closed())];
+    expect(await Promise.all([log.append([note]), log.append([close])])).toEqual(['lost', 'confirmed']);
+  });
+
+  test('a seal that joined right before the close stands', async () => {
+    const { log, parent, child } = await running();
+    const [seal, close] = [await child.next(drafts.sealed(child)), await parent.next(drafts.closed())];
+    expect(await Promise.all([log.append([seal]), log.append([close])])).toEqual(['confirmed', 'confirmed']);
+  });
 });
 
 test('what is queued in one turn is one transaction', async () => {

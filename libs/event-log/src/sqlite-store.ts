@@ -37,8 +37,8 @@ interface SqliteStoreOptions {
   readonly db: DatabaseSync;
   readonly writes: Store['writes'];
   /** The connection to write through, opened when it is first needed. */
-  writer(): DatabaseSync;
-  onClose(): void;
+  readonly writer: () => DatabaseSync;
+  readonly onClose: () => void;
 }
 
 /** The tables of an opened database as a store. */

@@ -9,7 +9,7 @@ export interface OpenLog {
   readonly log: EventLog;
   readonly topics: Topics;
   /** Writes what is queued, refuses what comes later, and lets go of the store. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** The log over a store in this address space: conditional append, followers and topics. */

@@ -4,8 +4,8 @@ import type { Writes } from './store.js';
 import type { Tail } from './tail.js';
 
 interface Settled<T> {
-  resolve(value: T): void;
-  reject(error: unknown): void;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export interface AppendWork extends Settled<AppendAnswer> {
