@@ -110,7 +110,10 @@ async function embed(
 
   const views = new EvaluationViews(open.log);
 
-  const services = options.runs === false ? [CoordinatorModule, ProjectorModule] : [CoordinatorModule, ExecutorModule, ProjectorModule];
+  const services =
+    options.runs === false
+      ? [CoordinatorModule, ProjectorModule]
+      : [CoordinatorModule, ExecutorModule, ProjectorModule];
 
   @Module({ imports: [RuntimeModule.with(ports, views), ...services] })
   class EmbeddedModule {}

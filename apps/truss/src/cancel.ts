@@ -1,0 +1,97 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { LogError } from '#lib/event-log';
+import type { EvaluationState, EvalRequested } from '#lib/evaluation';
+import type { EvalRunId } from '#lib/ledger';
+import type { Context } from './commands/context.js';
+import { evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
+import { drive } from './evaluate/drive.js';
+import { CliError, EXIT, type ExitCode } from './exit-codes.js';
+import { oneLine, plural } from './format.js';
+import { readParent } from './read-parent.js';
+
+/** How long a living driver may take until it has closed the evaluation. */
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 200;
+
+/** `truss cancel`: asks the process that drives the database, or drives the evaluation itself just to its close. */
+export async function runCancel(id: string, reason: string, { db, terminal: { out } }: Context): Promise<ExitCode> {
+  const evaluation = evaluationId(id, db);
+  const request = await withDatabase(db, async (database) => {
+    const known = await requestOf(database, evaluation);
+    const state = await readParent(database, evaluation);
+    if (known === null && state.started === null) throw notFound(id, db);
+    assertOpen(state, id);
+    return known;
+  });
+  if (request === null) throw notFound(id, db);
+  const message = { kind: 'cancel', eval_run_id: evaluation, reason } as const;
+  let state: EvaluationState | null;
+  try {
+    await driveToClose(evaluation, request, message, db);
+    state = await withDatabase(db, (database) => readParent(database, evaluation));
+  } catch (error) {
+    if (!(error instanceof LogError && error.code === 'log_busy')) throw error;
+    state = await withDatabase(db, async (database) => {
+      await database.topics.publish('eval.requested', evaluation, message);
+      return closeOf(database, evaluation);
+    });
+  }
+  if (state === null) {
+    await out.write(
+      `The process that drives ${db} was asked to cancel ${id}. It has not done so yet: truss list shows when it has.\n`,
+    );
+    return EXIT.done;
+  }
+  if (state.closed?.body.outcome === 'complete') throw tooLate(id);
+  await out.write(
+    `${id} is ${state.closed?.body.outcome ?? 'open'}: ${plural(state.anchors, 'run')} of it stay recorded.\n`,
+  );
+  return EXIT.done;
+}
+
+function assertOpen({ closed }: EvaluationState, id: string): void {
+  if (closed === null) return;
+  if (closed.body.outcome === 'complete') throw tooLate(id);
+  throw new CliError(
+    EXIT.usage,
+    `${id} was ${closed.body.outcome === 'failed' ? 'ended' : 'cancelled'} before: ${oneLine(closed.body.reason)}`,
+  );
+}
+
+function tooLate(id: string): CliError {
+  return new CliError(
+    EXIT.usage,
+    `${id} is complete, so there is nothing to cancel: truss report ${id} prints its report`,
+  );
+}
+
+async function driveToClose(
+  evaluation: EvalRunId,
+  request: EvalRequested,
+  message: { readonly kind: 'cancel'; readonly eval_run_id: EvalRunId; readonly reason: string },
+  db: string,
+): Promise<void> {
+  const { end } = await drive({
+    db,
+    evaluation,
+    request,
+    runs: false,
+    tell: () => {},
+    ask: async ({ open }) => void (await open.topics.publish('eval.requested', evaluation, message)),
+  });
+  if (end.kind === 'broken') throw end.error;
+  if (end.kind === 'interrupted')
+    throw new CliError(EXIT.stopped, `stopped by ${end.by} before ${evaluation} was closed: cancel it again`);
+  if (end.kind === 'refused') throw new CliError(EXIT.usage, `the cancel was refused: ${end.reason}`);
+}
+
+/** The evaluation once it is closed; `null` when that takes too long. */
+async function closeOf(database: ReadDatabase, evaluation: EvalRunId): Promise<EvaluationState | null> {
+  const until = performance.now() + PATIENCE_MS;
+  while (performance.now() < until) {
+    const state = await readParent(database, evaluation);
+    if (state.closed !== null) return state;
+    await wait(LOOK_MS);
+  }
+  return null;
+}

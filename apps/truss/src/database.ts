@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { type OpenLog, openSqliteLog } from '#lib/event-log';
+import { acceptedSchema, type EvalAccepted, evalRequestedSchema, evaluationOf } from '#lib/evaluation';
+import { KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
+import { type EvalRunId, isEvalRunId, openTrustStore, type TrustStore } from '#lib/ledger';
+import { CliError, EXIT, usageError } from './exit-codes.js';
+import { shellWord } from './format.js';
+
+/** Who holds the keys that the embedded mode makes. */
+export const OPERATOR = 'local';
+
+/** The folder of a database's keys. */
+export function keysFolder(db: string): string {
+  return `${db}.keys`;
+}
+
+/** The options that repeat which database a command was about, for a hint that can be pasted. */
+export function dbOption(db: string): string {
+  return `--db ${shellWord(db)}`;
+}
+
+export interface ReadDatabase extends OpenLog {
+  readonly db: string;
+  readonly trust: TrustStore;
+  readonly keys: ReturnType<typeof openTrustStore>;
+}
+
+/**
+ * Opens a database beside whoever drives it, with the trust store beside it.
+ * @throws LogError, KeyStoreError, CliError for an empty trust store
+ */
+export function openToRead(db: string): ReadDatabase {
+  const trusted = trustFile(keysFolder(db));
+  // First whether there is a database of ours at all: that is the better message.
+  if (!existsSync(trusted)) {
+    void openSqliteLog({ file: db, keys: { get: () => undefined }, mode: 'read' }).close();
+    throw new KeyStoreError(
+      'keys_missing',
+      `there is no trust store at ${trusted}, so nothing in ${db} can be checked: put the folder back beside the database`,
+    );
+  }
+  const trust = readTrustStore(trusted);
+  if (trust.keys.length === 0)
+    throw usageError(`the trust store ${trusted} holds no key, so nothing can be checked: put back the one of ${db}`);
+  const keys = openTrustStore(trust);
+  return { ...openSqliteLog({ file: db, keys, mode: 'read' }), db, trust, keys };
+}
+
+/** Opens to read, does the work and closes, whatever comes of it. */
+export async function withDatabase<T>(db: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
+  const database = openToRead(db);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+export function notFound(id: string, db: string): CliError {
+  return new CliError(
+    EXIT.notFound,
+    `there is no evaluation ${id} in ${db}: \`truss list ${dbOption(db)}\` shows what there is`,
+  );
+}
+
+/** @throws CliError `not found` for what is no id of an evaluation at all */
+export function evaluationId(text: string, db: string): EvalRunId {
+  if (!isEvalRunId(text)) throw notFound(text, db);
+  return text;
+}
+
+/** Whether the log holds a record of this evaluation. */
+export async function hasRecords({ log }: OpenLog, evaluation: EvalRunId): Promise<boolean> {
+  for await (const _ of log.records(evaluation)) return true;
+  return false;
+}
+
+/** What was asked for under this id, whether a driver has taken it on yet or not; `null` for an unknown one. */
+export async function requestOf({ topics }: OpenLog, evaluation: EvalRunId): Promise<EvalAccepted['request'] | null> {
+  for await (const { key, value } of topics.list('eval.accepted')) {
+    if (key !== evaluation) continue;
+    const accepted = acceptedSchema.safeParse(value);
+    if (accepted.success && accepted.data.kind === 'eval') return accepted.data.request;
+  }
+  for await (const { value } of topics.list('eval.requested')) {
+    const requested = evalRequestedSchema.safeParse(value);
+    if (requested.success && evaluationOf(requested.data) === evaluation) return requested.data;
+  }
+  return null;
+}

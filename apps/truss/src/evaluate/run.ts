@@ -1,0 +1,179 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { loadContract, unsupportedReason } from '#lib/contract';
+import { type EvalReport, type EvalRequested, evaluationOf, reportSchema, requestDigest } from '#lib/evaluation';
+import { type EvalRunId, evalRunId, type JsonObject } from '#lib/ledger';
+import type { LessonProof } from '#lib/lessons';
+import type { Context } from '../commands/context.js';
+import { dbOption, evaluationId, notFound, requestOf, withDatabase } from '../database.js';
+import { CliError, EXIT, type ExitCode, exitCodeOf, usageError } from '../exit-codes.js';
+import { oneLine, plural, whole } from '../format.js';
+import { barReporter } from '../progress/bar.js';
+import type { Reporter } from '../progress/events.js';
+import { jsonReporter } from '../progress/json.js';
+import { plainReporter } from '../progress/plain.js';
+import { type Output, OutputClosed } from '../terminal.js';
+import { type Driven, drive } from './drive.js';
+import { type EvalFlags, requestFor } from './settings.js';
+import { attachmentOf, proofBytes, readStartingLessons } from './starting-lessons.js';
+import { summaryLines } from './summary.js';
+
+export interface RunFlags extends EvalFlags {
+  readonly contract?: string;
+  readonly lessons?: string;
+  readonly gate?: boolean;
+  readonly progress?: 'bar' | 'plain' | 'json';
+  readonly resume?: string;
+}
+
+interface Asked {
+  readonly evaluation: EvalRunId;
+  readonly request: EvalRequested;
+  readonly lessons: readonly LessonProof[];
+  /** It was asked for before: it is driven on, not asked for again. */
+  readonly known: boolean;
+}
+
+/** `truss eval`: everything is checked first, then the evaluation is driven to its report. */
+export async function runEval(flags: RunFlags, context: Context): Promise<ExitCode> {
+  const asked = flags.resume === undefined ? await newRequest(flags, context.db) : await resumed(flags, context.db);
+  const reporter = reporterFor(flags.progress, context.terminal.err);
+  let driven: Driven;
+  try {
+    driven = await drive({
+      db: context.db,
+      evaluation: asked.evaluation,
+      request: asked.request,
+      tell: (event) => reporter.tell(event),
+      stopping: (by) =>
+        reporter.tell({ event: 'stopped', reason: by, resume: resumeCommand(asked.evaluation, context.db) }),
+      async ask(embedded) {
+        if (asked.known) return;
+        for (const proof of asked.lessons) await embedded.open.log.putAttachment(proofBytes(proof));
+        await embedded.submit(asked.request);
+      },
+    });
+  } finally {
+    await reporter.close();
+  }
+  return conclude(driven, asked.evaluation, flags, context);
+}
+
+async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
+  if (flags.contract === undefined) {
+    throw usageError('nothing says what to evaluate: add --contract FILE, or --resume ID to go on with an evaluation');
+  }
+  const loaded = await loadContract(flags.contract);
+  const unsupported = unsupportedReason(loaded.contract);
+  if (unsupported !== null) throw usageError(`${flags.contract}: ${unsupported}`);
+  const earlier = await earlierRequest(flags.requestId, db);
+  const settings = requestFor(loaded, flags, {
+    seed: () => earlier?.seed ?? randomInt(2 ** 48 - 1),
+    requestId: () => randomBytes(16).toString('hex'),
+    parallelism: earlier === null ? availableParallelism() : earlier.concurrency * 2,
+  });
+  const lessons = flags.lessons === undefined ? [] : await readStartingLessons(flags.lessons, db);
+  const request: EvalRequested = {
+    ...settings,
+    starting_lessons: lessons.map((proof) => ({ lesson: proof.lesson, proof: attachmentOf(proof) })),
+  };
+  if (earlier !== null && requestDigest(earlier) !== requestDigest(request)) {
+    throw usageError(
+      `the request id ${flags.requestId} was used in ${db} for another evaluation (${evaluationOf(earlier)}): ` +
+        'give another --request-id, or the same contract and settings as then',
+    );
+  }
+  return { evaluation: evaluationOf(request), request, lessons, known: earlier !== null };
+}
+
+/** What an earlier `--request-id` asked for: asked again, it names the same evaluation. */
+async function earlierRequest(id: string | undefined, db: string): Promise<EvalRequested | null> {
+  if (id === undefined || !existsSync(db)) return null;
+  return withDatabase(db, (database) => requestOf(database, evalRunId('local', id)));
+}
+
+async function resumed(flags: RunFlags, db: string): Promise<Asked> {
+  const { resume: id = '', gate: _gate, progress: _progress, ...fixed } = flags;
+  const [extra] = Object.keys(fixed);
+  if (extra !== undefined) {
+    const flag = `--${extra.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw usageError(
+      `${flag} cannot be given with --resume: the plan of ${id} is fixed. Leave it out, or start a new evaluation`,
+    );
+  }
+  const evaluation = evaluationId(id, db);
+  const request = await withDatabase(db, (database) => requestOf(database, evaluation));
+  if (request === null) throw notFound(id, db);
+  for (const { directory } of request.files) {
+    if (existsSync(directory)) continue;
+    throw usageError(
+      `the contract's folder ${directory} is gone, and ${id} needs what is in it: put it back, then resume`,
+    );
+  }
+  return { evaluation, request, lessons: [], known: true };
+}
+
+function reporterFor(how: RunFlags['progress'], err: Output): Reporter {
+  const now = () => performance.now();
+  const bar = err.isTerminal && process.env['CI'] === undefined;
+  switch (how ?? (bar ? 'bar' : 'plain')) {
+    case 'bar':
+      return barReporter(err, now);
+    case 'json':
+      return jsonReporter(err);
+    default:
+      return plainReporter(err, now);
+  }
+}
+
+function resumeCommand(evaluation: EvalRunId, db: string): string {
+  return `truss eval --resume ${evaluation} ${dbOption(db)}`;
+}
+
+async function conclude(
+  { end, done, planned }: Driven,
+  id: EvalRunId,
+  flags: RunFlags,
+  context: Context,
+): Promise<ExitCode> {
+  const runs = planned === null ? 'no run' : `${whole(done)} of ${plural(planned, 'run')}`;
+  const kept = `Everything that was confirmed is kept: ${runs} done. Go on with: ${resumeCommand(id, context.db)}`;
+  switch (end.kind) {
+    case 'reported':
+      return printReport({ ...end.report, report_ref: end.ref }, flags, context);
+    case 'closed':
+      throw new CliError(
+        EXIT.stopped,
+        `the evaluation ${id} was ${end.outcome === 'failed' ? 'ended' : 'cancelled'} after ${runs}: ${oneLine(end.reason)}. ` +
+          `There is no report; its ledger stays: truss ledger ${id} ${dbOption(context.db)}`,
+      );
+    case 'refused':
+      throw usageError(`the evaluation was refused: ${end.reason}`);
+    case 'interrupted':
+      throw new CliError(EXIT.stopped, `stopped by ${end.by}. ${kept}`);
+    case 'broken': {
+      const why = end.error instanceof Error ? end.error.message : String(end.error);
+      const known = exitCodeOf(end.error) === EXIT.unexpected ? EXIT.unexpected : EXIT.stopped;
+      throw new CliError(known, `stopped: ${why}. ${kept}`, { cause: end.error });
+    }
+    default:
+      return end satisfies never;
+  }
+}
+
+/** A measured `fail` is a result, not an error, unless it was to be a gate. */
+async function printReport(
+  report: JsonObject,
+  flags: RunFlags,
+  { db, terminal: { out, err } }: Context,
+): Promise<ExitCode> {
+  const typed: EvalReport = reportSchema.parse(report);
+  try {
+    await out.write(`${JSON.stringify(report, null, 2)}\n`);
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error;
+  }
+  if (flags.progress !== 'json') await err.write(`\n${summaryLines(typed, db, err.paint).join('\n')}\n`);
+  return flags.gate === true && typed.verdict === 'fail' ? EXIT.gate : EXIT.done;
+}

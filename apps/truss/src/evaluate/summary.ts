@@ -1,0 +1,92 @@
+import type { EvalReport, ReportArm } from '#lib/evaluation';
+import { dbOption } from '../database.js';
+import { dollars, percent, plural, signed, table, whole } from '../format.js';
+import type { Output } from '../terminal.js';
+
+const UNKNOWN = 'unknown';
+
+/** What a person reads in ten seconds: both arms side by side, the delta, the verdict, what the data supports, the spend, and how to check it. */
+export function summaryLines(report: EvalReport, db: string, paint: Output['paint']): string[] {
+  const [on, off] = report.arms as [ReportArm, ReportArm];
+  const good = report.verdict === 'pass';
+  const rows = armRows(report, on, off);
+  const facts = [
+    ['verdict', `${paint(good ? 'green' : 'red', report.verdict)}: ${verdictReason(report, on, off)}`],
+    ['finding', findingText(report)],
+    ['spend', spendText(report)],
+    ['id', report.eval_run_id],
+    ['verify', `truss ${dbOption(db)} --verify ${report.eval_run_id}`],
+  ];
+  return [
+    `${paint('bold', report.contract_id)}  ${plural(report.repeats, 'repeat')} x ${plural(report.replicates, 'replicate')}, ${plural(report.runs, 'run')} in each arm`,
+    '',
+    ...table(rows, ['left', 'right', 'right', 'right'], (cell, row, column) =>
+      row === 0 ? paint('dim', cell) : column === 0 ? paint('dim', cell) : cell,
+    ).map((line) => `  ${line}`),
+    '',
+    ...table(facts, [], (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell)).map((line) => `  ${line}`),
+  ];
+}
+
+function armRows(report: EvalReport, on: ReportArm, off: ReportArm): string[][] {
+  const { delta } = report;
+  const tokens = (arm: ReportArm) => {
+    const { input_tokens, output_tokens } = arm.usage;
+    return input_tokens === null || output_tokens === null ? null : input_tokens + output_tokens;
+  };
+  const row = (name: string, a: number | null, b: number | null, d: number | null, show: (value: number) => string) => [
+    name,
+    a === null ? UNKNOWN : show(a),
+    b === null ? UNKNOWN : show(b),
+    d === null ? UNKNOWN : signed(d, show),
+  ];
+  const rows = [
+    ['', 'learning on', 'learning off', 'difference'],
+    [
+      'passed',
+      `${whole(on.counts.pass)} of ${whole(report.runs)}`,
+      `${whole(off.counts.pass)} of ${whole(report.runs)}`,
+      signed(on.counts.pass - off.counts.pass),
+    ],
+    row('pass rate', on.pass_rate, off.pass_rate, delta.pass_rate, percent),
+  ];
+  if (on.counts.unverifiable + off.counts.unverifiable > 0) {
+    const { unverifiable: a } = on.counts;
+    const { unverifiable: b } = off.counts;
+    rows.push(row('unverifiable', a, b, a - b, whole));
+  }
+  rows.push(
+    row('steps', on.usage.steps, off.usage.steps, delta.steps, whole),
+    row('tokens', tokens(on), tokens(off), delta.total_tokens, whole),
+    row('cost', on.usage.cost_usd, off.usage.cost_usd, delta.cost_usd, dollars),
+  );
+  return rows;
+}
+
+/** By which of the verdict's rules it came out so. */
+function verdictReason({ verdict, delta }: EvalReport, on: ReportArm, off: ReportArm): string {
+  if (on.counts.pass > off.counts.pass) return 'learning on passed more runs';
+  if (on.counts.pass < off.counts.pass) return 'learning on passed fewer runs';
+  if (verdict === 'fail') return 'as many runs passed, at a greater cost or with more tokens';
+  if (delta.cost_usd === null && delta.total_tokens === null) {
+    return 'as many runs passed, and neither cost nor tokens were measured: the tie shows nothing';
+  }
+  return 'as many runs passed, and neither cost nor tokens were greater';
+}
+
+function findingText({ evidence }: EvalReport): string {
+  const units = plural(evidence.units, evidence.unit);
+  if (evidence.finding === 'not_treated') return 'not treated: no lesson ever stood in a context of learning on';
+  if (evidence.finding === 'descriptive')
+    return `descriptive: ${units}, so the numbers describe these runs and no others`;
+  return `${evidence.finding.replaceAll('_', ' ')} (${units})`;
+}
+
+function spendText({ arms, spend }: EvalReport): string {
+  const costs = [...arms.map((arm) => arm.usage.cost_usd), spend.superseded.cost_usd, spend.interrupted.cost_usd];
+  const known = costs.filter((cost) => cost !== null);
+  const total = known.length === 0 ? UNKNOWN : dollars(known.reduce((sum, cost) => sum + cost, 0));
+  const unmeasured = spend.unmeasured_calls;
+  const calls = unmeasured === 0 ? '' : `, and ${plural(unmeasured, 'call')} that nobody measured`;
+  return `${total} in all${calls}`;
+}

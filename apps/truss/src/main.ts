@@ -1,0 +1,45 @@
+import { CommanderError } from 'commander';
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.js';
+import { createProgram } from './program.js';
+import { theTerminal } from './commands/context.js';
+import { OutputClosed } from './terminal.js';
+
+/** Runs the command line and ends the process with its exit code. */
+export async function main(argv: readonly string[]): Promise<never> {
+  const { err } = theTerminal();
+  const program = createProgram();
+  let code: ExitCode;
+  try {
+    await program.parseAsync([...argv]);
+    code = (process.exitCode ?? EXIT.done) as ExitCode;
+  } catch (error) {
+    code = await explain(error, argv.includes('--debug'), (text) => err.write(text).catch(() => {}), err.paint);
+  }
+  process.exit(code);
+}
+
+async function explain(
+  error: unknown,
+  debug: boolean,
+  say: (text: string) => Promise<void>,
+  paint: (style: 'red', text: string) => string,
+): Promise<ExitCode> {
+  // Whoever read our output has what they wanted.
+  if (error instanceof OutputClosed) return EXIT.done;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return EXIT.done;
+    await say(`${paint('red', 'error:')} ${error.message.replace(/^error: /, '')}\n`);
+    return EXIT.usage;
+  }
+  const code = exitCodeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  await say(`${paint('red', 'error:')} ${message}\n`);
+  if (debug && error instanceof Error) await say(`${traceOf(error)}\n`);
+  else if (code === EXIT.unexpected) await say('This was not expected. --debug shows where it came from.\n');
+  return code;
+}
+
+function traceOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${traceOf(error.cause)}` : '';
+  return `${error.stack ?? error.message}${cause}`;
+}

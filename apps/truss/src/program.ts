@@ -1,0 +1,74 @@
+import { Command, Option } from 'commander';
+import { cancelCommand } from './commands/cancel.js';
+import { examples, type GlobalOptions, contextOf, theTerminal } from './commands/context.js';
+import { doctorCommand } from './commands/doctor.js';
+import { evalCommand } from './commands/eval.js';
+import { keysCommand } from './commands/keys.js';
+import { ledgerCommand } from './commands/ledger.js';
+import { lessonsCommand } from './commands/lessons.js';
+import { listCommand } from './commands/list.js';
+import { reportCommand } from './commands/report.js';
+import { verifyCommand } from './commands/verify.js';
+import { EXIT } from './exit-codes.js';
+import { notInThisVersion } from './numbers.js';
+import { SOFTWARE } from './software.js';
+
+/** The whole command line. Importing it loads nothing but what `--help` needs. */
+export function createProgram(): Command {
+  const program = new Command('truss')
+    .description(
+      'Does the memory of your agent help, and what does it cost? Signed evaluations that anybody can check.',
+    )
+    .version(SOFTWARE.truss, '-V, --version', 'say which version this is')
+    .helpOption('-h, --help', 'say how to use it')
+    .addOption(new Option('--db <file>', 'the database').env('TRUSS_DB').default('truss.db'))
+    .option('--debug', 'show where an error came from')
+    .option('--verify <id>', 'the same as `truss verify <id>`')
+    .addHelpText(
+      'after',
+      examples(
+        ['truss eval --contract examples/repair/contract.toml --repeats 3', 'evaluate'],
+        ['truss --db truss.db --verify ev_0123456789abcdef0123456789abcdef', 'check every number of it'],
+      ),
+    );
+  for (const [flags, env] of [
+    ['--brokers <list>', 'TRUSS_BROKERS'],
+    ['--registry <url>', 'TRUSS_REGISTRY'],
+    ['--redis <url>', 'TRUSS_REDIS'],
+  ] as const) {
+    const name = `${flags.split(' ')[0]} (or ${env})`;
+    program.addOption(new Option(flags).env(env).argParser(notInThisVersion(name, 'use --db FILE')).hideHelp());
+  }
+  const commands = [
+    evalCommand(),
+    verifyCommand(),
+    reportCommand(),
+    listCommand(),
+    ledgerCommand(),
+    cancelCommand(),
+    lessonsCommand(),
+    keysCommand(),
+    doctorCommand(),
+  ];
+  for (const command of commands) program.addCommand(configured(command));
+  program.action(async ({ verify }: GlobalOptions) => {
+    if (verify === undefined) {
+      await theTerminal().err.write(program.helpInformation());
+      process.exitCode = EXIT.usage;
+      return;
+    }
+    const { runVerify } = await import('./verify/run.js');
+    process.exitCode = await runVerify(verify, {}, contextOf(program));
+  });
+  return configured(program);
+}
+
+function configured(command: Command): Command {
+  command
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({ writeErr: () => {} });
+  for (const child of command.commands) configured(child);
+  return command;
+}

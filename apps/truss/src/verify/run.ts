@@ -1,0 +1,37 @@
+import { verifyEvaluation, type VerificationResult } from '#lib/verification';
+import type { Context } from '../commands/context.js';
+import { evaluationId, withDatabase } from '../database.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
+import { siblingsOf } from './siblings.js';
+import { verificationLines } from './lines.js';
+
+export interface VerifyFlags {
+  readonly json?: boolean;
+  readonly expectHead?: string;
+}
+
+/** `truss verify`: the same answer for anybody who has the records and trusts the same keys. */
+export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: { out } }: Context): Promise<ExitCode> {
+  return withDatabase(db, async (database) => {
+    const evaluation = evaluationId(id, db);
+    const { log, trust } = database;
+    const result = await verifyEvaluation({
+      evaluation,
+      records: log.records(evaluation),
+      keys: trust,
+      attachment: (sha256) => log.attachment(sha256),
+      ...(flags.expectHead === undefined ? {} : { expectHead: flags.expectHead }),
+    });
+    const siblings = await siblingsOf(database, evaluation);
+    if (flags.json === true) {
+      const { evaluation: eval_run_id, ...rest } = result;
+      await out.write(`${JSON.stringify({ eval_run_id, ...rest, sibling_evaluations: siblings }, null, 2)}\n`);
+    } else await out.write(`${verificationLines(result, siblings, out.paint).join('\n')}\n`);
+    return exitOf(result);
+  });
+}
+
+function exitOf({ result }: VerificationResult): ExitCode {
+  if (result === 'valid') return EXIT.done;
+  return result === 'not_found' ? EXIT.notFound : EXIT.notValid;
+}
