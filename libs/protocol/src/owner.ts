@@ -125,7 +125,7 @@ export class OwnerCore {
 
   protected act(view: EvaluationView, env: CoreEnv): OwnerEffect[] {
     if (!this.mayAct(view)) return this.displaced(view, env);
-    const drafts = decide(view, this.decideInput(env));
+    const drafts = this.drafts(view, this.decideInput(env));
     if (drafts.length > 0) return [this.write(drafts)];
     const effects: OwnerEffect[] = [];
     for (const id of view.state.open) {
@@ -135,6 +135,10 @@ export class OwnerCore {
     }
     const deadline = view.state.started === null ? 0 : Date.parse(view.state.started.body.plan.deadline);
     return [...effects, { kind: 'wake', at: deadline }];
+  }
+
+  protected drafts(view: EvaluationView, input: DecideInput): Draft[] {
+    return decide(view, input);
   }
 
   protected decideInput(env: CoreEnv): DecideInput {

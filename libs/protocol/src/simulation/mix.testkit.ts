@@ -43,7 +43,7 @@ export interface Mix {
 export function drawMix(chance: Chance): Mix {
   const sometimes = <T>(value: T, otherwise: T, probability = 0.5): T => (chance.chance(probability) ? value : otherwise);
   const leaseMs = chance.pick([60, 200, 600]);
-  const every = (low: number, high: number) => sometimes(chance.between(low, high), 0);
+  const every = (low: number, high: number) => sometimes(chance.between(low, high), 0, 0.6);
   return {
     conditional: chance.chance(0.15),
     leaseMs,
@@ -54,9 +54,9 @@ export function drawMix(chance: Chance): Mix {
     twice: sometimes(chance.pick([0.05, 0.3]), 0),
     split: sometimes(0.5, 0),
     lostAtCrash: chance.pick([0, 0.5]),
-    crashEvery: every(80, 1200),
-    pauseEvery: every(80, 1200),
-    rebalanceEvery: every(80, 1200),
+    crashEvery: every(40, 700),
+    pauseEvery: every(40, 700),
+    rebalanceEvery: every(40, 700),
     leasesEmptiedEvery: sometimes(chance.between(100, 800), 0, 0.3),
     clockJumpEvery: sometimes(chance.between(100, 800), 0, 0.3),
     bigJumps: chance.chance(0.1),

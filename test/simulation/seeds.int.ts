@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { runSeed } from '../../libs/protocol/src/simulation/simulation.testkit.js';
+
+const SEEDS = 2000;
+const PARTS = 4;
+
+for (let part = 0; part < PARTS; part++) {
+  const from = (part * SEEDS) / PARTS;
+  const to = from + SEEDS / PARTS;
+  test(`seeds ${from} to ${to - 1}: crashes, zombies, two owners, copies, late sends, repeats, cancels and wrong leases change no outcome`, () => {
+    for (let seed = from; seed < to; seed++) {
+      const { violation } = runSeed(seed);
+      expect(violation, `npm run simulate -- --seed ${seed}`).toBeNull();
+    }
+  });
+}
+
+test('a seed replays event for event', () => {
+  const first = runSeed(17, { trace: true }).world.lines;
+  expect(first.length).toBeGreaterThan(100);
+  expect(runSeed(17, { trace: true }).world.lines).toEqual(first);
+});
