@@ -201,6 +201,42 @@ const rows: Row[] = [
     'no `base_url` in [providers.a]',
   ],
   [
+    'a recording that is not there',
+    { more: ['[providers.a]', 'kind = "replay"', 'model = "m"', 'file = "r.jsonl"'] },
+    '15:8',
+    'path',
+    'there is no recording `r.jsonl` at contract.toml:15:8: check the path, or name the provider to record',
+  ],
+  [
+    'a recording without a name',
+    { more: ['[providers.a]', 'kind = "replay"', 'model = "m"'] },
+    '12:1',
+    'missing',
+    'no `file` in [providers.a]',
+  ],
+  [
+    'a recording outside the folder',
+    { more: ['[providers.a]', 'kind = "replay"', 'model = "m"', 'file = "../r.jsonl"'] },
+    '15:8',
+    'path',
+    'the recording `../r.jsonl` is elsewhere',
+  ],
+  [
+    'a recording of an unknown provider',
+    { more: ['[providers.a]', 'kind = "replay"', 'file = "r.jsonl"', 'record_from = "b"'] },
+    '15:15',
+    'unknown_provider',
+    'unknown provider `b`',
+  ],
+  [
+    'a recording of a recording',
+    { more: ['[providers.a]', 'kind = "replay"', 'file = "r.jsonl"', 'record_from = "a"'] },
+    '15:15',
+    'invalid',
+    '`a` is a recording itself',
+  ],
+  ['a recording of a provider that is called', { more: provider('file = "r.jsonl"') }, '15:1', 'unknown_key', '`file`'],
+  [
     'a price with a missing half',
     { more: provider('price = { input_usd_per_mtok = 1 }') },
     '15:9',
@@ -488,6 +524,14 @@ describe('a workspace is refused', () => {
     const directory = await folderWith(withWorkspace);
     await truncate(join(directory, 'w/a.js'), 256 * 1024 * 1024 + 1);
     expect((await faultOf(join(directory, 'contract.toml'))).code).toBe('too_large');
+  });
+
+  test('when a recording will be in it', async () => {
+    const live = ['[providers.b]', 'kind = "openai"', 'model = "m"'];
+    const replay = ['[providers.a]', 'kind = "replay"', 'file = "w/r.jsonl"', 'record_from = "b"'];
+    const text = contractText({ more: ['[workspace]', 'path = "w"', ...live, ...replay] });
+    const directory = await folderWith({ 'contract.toml': text, 'w/a': '' });
+    expect((await faultOf(join(directory, 'contract.toml'))).message).toContain('the workspace `w` contains');
   });
 
   test('when the cases are in it', async () => {

@@ -69,13 +69,25 @@ export function readSections(root: TableNode, problems: Problems): Draft {
     criteria,
     panel,
     budget: budget ?? sections.readBudget(empty('[budget]')),
-    providers: providers ?? {},
+    providers: withRecorded(providers ?? {}),
     learning,
     cases,
     evaluation: evaluation ?? sections.readEvaluation(empty('[evaluation]')),
     programs: [],
   };
   return { contract, casesFile, workspacePath: workspace?.path ?? null };
+}
+
+/** A replay that records asks for the same model in the same way as the provider that it records, unless it says otherwise. */
+function withRecorded(providers: Contract['providers']): Contract['providers'] {
+  const resolved = Object.entries(providers).map(([name, provider]) => {
+    const from = provider.record_from === null ? undefined : providers[provider.record_from];
+    if (from === undefined) return [name, provider] as const;
+    const model = provider.model ?? from.model;
+    const temperature = provider.temperature ?? from.temperature;
+    return [name, { ...provider, model, temperature, price: provider.price ?? from.price }] as const;
+  });
+  return Object.fromEntries(resolved);
 }
 
 function closed<T>(table: Table, read: (table: Table) => T): T {

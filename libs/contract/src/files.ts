@@ -38,7 +38,7 @@ export function errnoOf(cause: unknown): string | undefined {
 export async function sha256File(path: string, bytes: number): Promise<string> {
   if (bytes <= 1024 * 1024) return hash('sha256', await readFile(path));
   const sum = createHash('sha256');
-  for await (const chunk of createReadStream(path)) sum.update(chunk);
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) sum.update(chunk);
   return sum.digest('hex');
 }
 

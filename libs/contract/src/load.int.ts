@@ -139,6 +139,8 @@ describe('a good contract', () => {
           model: 'gemma-3-270m',
           api_key_env: 'OPENAI_API_KEY',
           temperature: 0,
+          file: null,
+          record_from: null,
           price: { input_nano_usd_per_mtok: 150_000_000, output_nano_usd_per_mtok: 600_000_000 },
         },
       },
@@ -290,6 +292,43 @@ describe('programs beside the contract', () => {
     const directory = await folderWith({ 'contract.toml': text, 'a.mjs': '1', 'b.mjs': '2' });
     const { contract } = await loadContract(join(directory, 'contract.toml'));
     expect(contract.programs.map(({ path }) => path)).toEqual(['a.mjs', 'b.mjs']);
+  });
+});
+
+describe('a recording', () => {
+  const live = ['[providers.live]', 'kind = "openai-compatible"', 'base_url = "http://h/v1"', 'model = "m"'];
+  const replay = (...lines: string[]) => ['[providers.main]', 'kind = "replay"', 'file = "calls.jsonl"', ...lines];
+
+  test('that is played is pinned by its bytes', async () => {
+    const text = contractText({ more: replay('model = "m"') });
+    const directory = await folderWith({ 'contract.toml': text, 'calls.jsonl': '{}\n' });
+    const { contract } = await loadContract(join(directory, 'contract.toml'));
+    expect(contract.programs).toEqual([{ path: 'calls.jsonl', sha256: hash('sha256', '{}\n'), bytes: 3 }]);
+    expect(contract.providers['main']).toEqual({
+      kind: 'replay',
+      base_url: null,
+      model: 'm',
+      api_key_env: null,
+      temperature: null,
+      file: 'calls.jsonl',
+      record_from: null,
+      price: null,
+    });
+  });
+
+  test('that grows is not pinned, need not be there, and asks as the recorded provider is asked', async () => {
+    const asked = ['temperature = 0', 'price = { input_usd_per_mtok = 1, output_usd_per_mtok = 2 }'];
+    const text = contractText({ more: [...live, ...asked, ...replay('record_from = "live"')] });
+    const directory = await folderWith({ 'contract.toml': text });
+    const { contract } = await loadContract(join(directory, 'contract.toml'));
+    expect(contract.programs).toEqual([]);
+    expect(contract.providers['main']).toMatchObject({
+      model: 'm',
+      temperature: 0,
+      file: 'calls.jsonl',
+      record_from: 'live',
+      price: { input_nano_usd_per_mtok: 1e9, output_nano_usd_per_mtok: 2e9 },
+    });
   });
 });
 

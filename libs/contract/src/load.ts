@@ -43,7 +43,9 @@ export async function loadContract(file: string): Promise<LoadedContract> {
   checkRules(draft.contract, root, problems);
   problems.throwFirst();
 
-  const hidden = [basename(file), ...(draft.casesFile === null ? [] : [posix.normalize(draft.casesFile)])];
+  const recordings = Object.values(draft.contract.providers).flatMap((provider) => provider.file ?? []);
+  const beside = [...(draft.casesFile === null ? [] : [draft.casesFile]), ...recordings];
+  const hidden = [basename(file), ...beside.map((path) => posix.normalize(path))];
   const { workspace, workspaceDir } = await openWorkspace(draft, root, directory, hidden);
   const programs = await findPrograms(draft.contract, root, problems, directory, workspaceDir, hidden);
   problems.throwFirst();
@@ -83,7 +85,8 @@ async function openWorkspace(
   const at = locate(root, 'workspace', 'path');
   const dir = await workspaceFolder(path, at, directory);
   for (const name of hidden) {
-    const real = await realPathInside(directory, name);
+    const found = await realPathInside(directory, name);
+    const real = found === 'absent' ? join(directory, name) : found;
     if (!relative(dir, real).startsWith('..')) {
       throw errorAt(
         'path',

@@ -6,12 +6,12 @@ import { renderCase } from './template.js';
 import { locate, type TableNode } from './toml.js';
 import type { Contract, Program } from './types.js';
 
-type Word = { word: string; path: (string | number)[]; from: 'agent' | 'panel' | 'criteria' };
+type Word = { word: string; path: (string | number)[]; from: 'agent' | 'panel' | 'criteria' | 'recording' };
 
 /**
- * The files beside the contract that its commands name: part of what is run, so pinned by their bytes. A word of a criterion counts only
- * if the workspace has no such file, because tests live there.
- * @param hidden names beside the contract that an agent must not be given: the contract and its cases
+ * The files beside the contract that its commands name, and the recordings that it plays: part of what is run, so pinned by their
+ * bytes. A word of a criterion counts only if the workspace has no such file, because tests live there.
+ * @param hidden names beside the contract that an agent must not be given: the contract, its cases and recordings
  */
 export async function findPrograms(
   contract: Contract,
@@ -27,7 +27,13 @@ export async function findPrograms(
     const name = posix.normalize(word);
     const at = locate(root, ...path);
     const found = await fileBeside(directory, word);
-    if (found === null) continue;
+    if (found === null) {
+      if (from === 'recording') {
+        const advice = 'check the path, or name the provider to record with `record_from`';
+        problems.add('path', at, `there is no recording \`${word}\``, advice);
+      }
+      continue;
+    }
     if (from === 'criteria' && workspaceDir !== null && (await fileBeside(workspaceDir, word)) !== null) {
       if (!reserved.has(name)) continue;
       const what = `\`${word}\` is both beside the contract, where another command uses it, and in the workspace`;
@@ -55,7 +61,7 @@ export async function findPrograms(
 }
 
 function words(contract: Contract): Word[] {
-  const { agent, panel, cases } = contract;
+  const { agent, panel, cases, providers } = contract;
   const each = (from: Word['from'], argv: string[], ...path: (string | number)[]): Word[] =>
     argv.map((word, index) => ({ word, path: [...path, index], from }));
   const ofAgent = agent.kind === 'command' ? each('agent', agent.command, 'agent', 'command') : [];
@@ -69,7 +75,11 @@ function words(contract: Contract): Word[] {
       for (const word of each('criteria', criterion.run, 'criteria', index, 'run')) ofCriteria.set(word.word, word);
     }
   }
-  return [...ofAgent, ...ofPanel, ...ofCriteria.values()];
+  // A recording that still grows cannot be pinned.
+  const recordings = Object.entries(providers).flatMap(([name, { file, record_from: from }]) =>
+    file === null || from !== null ? [] : { word: file, path: ['providers', name, 'file'], from: 'recording' as const },
+  );
+  return [...ofAgent, ...ofPanel, ...recordings, ...ofCriteria.values()];
 }
 
 /** A regular file that a relative path names from a folder; `null` when there is none. */

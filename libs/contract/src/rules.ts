@@ -65,6 +65,17 @@ function checkProviders({ agent, panel, learning, providers }: Contract, root: T
     const advice = near ? `did you mean \`${near}\`?` : `add [providers.${name}]`;
     problems.add('unknown_provider', locate(root, ...path), `unknown provider \`${name}\``, advice);
   };
+  for (const [name, { file, record_from: from }] of Object.entries(providers)) {
+    if (file !== null && !staysInside(file)) {
+      const advice = "write its path relative to the contract's folder";
+      problems.add('path', locate(root, 'providers', name, 'file'), `the recording \`${file}\` is elsewhere`, advice);
+    }
+    if (from === null) continue;
+    check(from, 'providers', name, 'record_from');
+    if (providers[from]?.kind !== 'replay') continue;
+    const what = `\`${from}\` is a recording itself`;
+    problems.add('invalid', locate(root, 'providers', name, 'record_from'), what, 'name a provider that is called');
+  }
   if (agent.kind === 'llm') check(agent.provider, 'agent', 'provider');
   if (learning?.provider) check(learning.provider, 'learning', 'provider');
   for (const [index, reviewer] of (panel?.reviewers ?? []).entries()) {

@@ -121,7 +121,6 @@ export function readBudget(table: Table): Budget {
 
 export function readProvider(table: Table): Provider {
   const kind = table.need('kind', oneOf('openai', 'anthropic', 'openai-compatible', 'replay'));
-  const replay = kind === 'replay';
   const [price] = table.tables('price', false).map((inner) => {
     const found = {
       input_nano_usd_per_mtok: inner.need('input_usd_per_mtok', usd),
@@ -130,17 +129,25 @@ export function readProvider(table: Table): Provider {
     inner.close();
     return found;
   });
+  const temperature = table.get(
+    'temperature',
+    decimal('a number from 0 to 2', (t) => t >= 0 && t <= 2),
+    null,
+  );
+  const common = { kind, temperature, price: price ?? null };
+  if (kind === 'replay') {
+    const file = table.need('file', text, 'add `file = "recording.jsonl"`, the recorded calls');
+    const recordFrom = table.get('record_from', text, null);
+    const model = recordFrom === null ? table.need('model', text) : table.get('model', text, null);
+    return { ...common, base_url: null, model, api_key_env: null, file, record_from: recordFrom };
+  }
   return {
-    kind,
+    ...common,
     base_url: kind === 'openai-compatible' ? table.need('base_url', url) : table.get('base_url', url, null),
-    model: replay ? table.get('model', text, null) : table.need('model', text),
+    model: table.need('model', text),
     api_key_env: table.get('api_key_env', variableName, null),
-    temperature: table.get(
-      'temperature',
-      decimal('a number from 0 to 2', (t) => t >= 0 && t <= 2),
-      null,
-    ),
-    price: price ?? null,
+    file: null,
+    record_from: null,
   };
 }
 

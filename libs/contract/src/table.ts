@@ -81,9 +81,9 @@ export function nearest(word: string, names: string[]): string | null {
 
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, ca] of [...a].entries()) {
+  for (const [i, ca] of Array.from(a).entries()) {
     const next = [i + 1];
-    for (const [j, cb] of [...b].entries()) {
+    for (const [j, cb] of Array.from(b).entries()) {
       const swap = (row[j] ?? 0) + (ca === cb ? 0 : 1);
       next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }

@@ -9,7 +9,7 @@ const count = z.number().int().min(0);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const values = z.record(z.string(), z.json());
 
-/** A file beside the contract that a command names; pinned by its bytes. `path` is relative to the contract's folder, POSIX. */
+/** A file beside the contract that a command names, or a recording that is played; pinned by its bytes. `path` is relative to the contract's folder, POSIX. */
 const programSchema = z.strictObject({ path: z.string(), sha256, bytes: count });
 
 const workspaceSchema = z.strictObject({
@@ -61,6 +61,10 @@ const providerSchema = z.strictObject({
   /** The name of an environment variable, never a key. */
   api_key_env: z.string().nullable(),
   temperature: z.number().nullable(),
+  /** Of kind `replay`, else `null`: the recording, relative to the contract's folder, POSIX. */
+  file: z.string().nullable(),
+  /** The provider that is asked for what is not recorded yet, and whose answers are added to `file`; `null`: `file` has all. */
+  record_from: z.string().nullable(),
   price: z.strictObject({ input_nano_usd_per_mtok: count, output_nano_usd_per_mtok: count }).nullable(),
 });
 
