@@ -31,6 +31,13 @@ export interface CriterionState {
   readonly reason: string;
 }
 
+export interface CallState {
+  readonly started: BodyOf<'model_call_started'>;
+  /** `abandoned`: its writer was displaced or died while it was under way, so nobody knows what it spent. */
+  outcome: 'open' | 'abandoned' | { readonly ref: LedgerRef; readonly body: BodyOf<'model_call_completed'> };
+  readonly tools: BodyOf<'tool_called'>[];
+}
+
 export interface ReviewState {
   readonly criterion: string;
   readonly reviewer: string;
@@ -45,6 +52,8 @@ export interface ChildState {
   recalled: { ref: LedgerRef; body: BodyOf<'lessons_recalled'> } | null;
   /** What the agent reported in the attempt that is under way or that counted. */
   readonly events: AgentEvent[];
+  /** Model calls in the order of their intents. */
+  readonly calls: CallState[];
   readonly exhausted: BodyOf<'budget_exhausted'>[];
   broken: BodyOf<'infrastructure_failed'> | null;
   workspace: { ref: LedgerRef; body: BodyOf<'workspace_changed'> } | null;
@@ -68,6 +77,7 @@ export function newChild(): ChildState {
     entries: 0,
     recalled: null,
     events: [],
+    calls: [],
     exhausted: [],
     broken: null,
     workspace: null,
@@ -108,6 +118,7 @@ export function usageOf(entry: Entry): Usage {
     case 'criterion_checked':
     case 'review_returned':
     case 'lesson_reviewed':
+    case 'model_call_completed':
       return entry.body.usage;
     default:
       return NO_SPEND;
@@ -123,8 +134,9 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       child.started = true;
       return;
     case 'writer_changed':
-      // An agent that had not answered begins anew: what its last attempt reported was paid in vain.
-      if (child.answer === null && child.broken === null) interruptAttempt(child);
+      // A program that had not answered begins anew: what its last attempt reported was paid in vain.
+      if (child.answer === null && child.broken === null && child.events.length > 0) interruptAttempt(child);
+      abandonCall(child);
       return;
     case 'lessons_recalled':
       child.recalled = { ref, body: entry.body };
@@ -137,14 +149,26 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       return;
     case 'infrastructure_failed':
       child.broken = entry.body;
-      child.spend = { ...child.spend, agent: child.events.length > 0 ? reportedUsage(child.events) : NO_SPEND };
+      if (child.events.length > 0) child.spend = { ...child.spend, agent: reportedUsage(child.events) };
       return;
     case 'workspace_changed':
       child.workspace = { ref, body: entry.body };
       return;
     case 'answer_submitted':
       child.answer = { ref, body: entry.body };
-      child.spend = { ...child.spend, agent: entry.body.usage };
+      // The usage of a model agent is that of its calls, which are entries of their own.
+      if (!child.calls.some(({ started }) => started.purpose === 'agent')) {
+        child.spend = { ...child.spend, agent: entry.body.usage };
+      }
+      return;
+    case 'model_call_started':
+      child.calls.push({ started: entry.body, outcome: 'open', tools: [] });
+      return;
+    case 'model_call_completed':
+      complete(child, ref, entry.body);
+      return;
+    case 'tool_called':
+      child.calls.find(({ started, outcome }) => started.call === entry.body.call && outcome !== 'abandoned')?.tools.push(entry.body);
       return;
     case 'criterion_checked':
       child.criteria.set(entry.body.criterion, { ref, result: entry.body.result, reason: entry.body.reason });
@@ -189,12 +213,27 @@ export function delegation(criterion: string, reviewer: string): string {
 }
 
 function interruptAttempt(child: ChildState): void {
-  if (child.events.length > 0) {
-    child.interrupted = addUsage(child.interrupted, reportedUsage(child.events));
-    child.events.length = 0;
-  }
+  child.interrupted = addUsage(child.interrupted, reportedUsage(child.events));
+  child.events.length = 0;
   child.exhausted.length = 0;
   child.workspace = null;
+}
+
+function abandonCall(child: ChildState): void {
+  const last = child.calls.at(-1);
+  if (last?.outcome !== 'open') return;
+  last.outcome = 'abandoned';
+  child.interrupted = addUsage(child.interrupted, UNMEASURED);
+}
+
+const PART_OF = { agent: 'agent', review: 'reviewers', extraction: 'extraction' } as const;
+
+function complete(child: ChildState, ref: LedgerRef, body: BodyOf<'model_call_completed'>): void {
+  const call = child.calls.find(({ started, outcome }) => started.call === body.call && outcome === 'open');
+  if (call === undefined) return;
+  call.outcome = { ref, body };
+  const part = PART_OF[call.started.purpose];
+  child.spend = { ...child.spend, [part]: addUsage(child.spend[part], body.usage) };
 }
 
 function lessonOf(child: ChildState, ref: LedgerRef): LessonState | undefined {

@@ -133,6 +133,10 @@ const agentEvent = z.discriminatedUnion('type', [
 ]);
 export type AgentEvent = z.infer<typeof agentEvent>;
 
+/** Why a model is called: by the agent, by a reviewer of the panel, or to write lessons. */
+const purpose = z.enum(['agent', 'review', 'extraction']);
+export type CallPurpose = z.infer<typeof purpose>;
+
 export const BODIES = {
   writer_changed: z.strictObject({ displaced: writerSchema, reason: text }),
 
@@ -181,9 +185,50 @@ export const BODIES = {
     layer_digest: hash,
   }),
   agent_reported: z.strictObject({ events: z.array(agentEvent).min(1) }),
-  model_call_started: json,
-  model_call_completed: json,
-  tool_called: json,
+  /** The intent, confirmed before the call: what it spends from here on may never be measured. */
+  model_call_started: z.strictObject({
+    /** Numbers the calls of this ledger from 1. */
+    call: z.int().min(1),
+    purpose,
+    /** What it is about: a criterion or a lesson under review, or what is extracted from; `null` for the agent. */
+    subject: text.nullable(),
+    reviewer: text.nullable(),
+    provider: text,
+    model: text,
+    /** The exact request as JSON, and its SHA-256. */
+    prompt: blobSchema,
+    prompt_digest: hash,
+    max_output_tokens: limit,
+    /** What it may cost at most; `null` where no price is known. */
+    worst_case_nano_usd: limit,
+  }),
+  model_call_completed: z.strictObject({
+    call: z.int().min(1),
+    outcome: z.enum(['answered', 'failed']),
+    /** Of a failed call: the provider's error. */
+    code: text.nullable(),
+    reason: text,
+    /** JSON of the text and the tool calls of the answer. */
+    answer: blobSchema,
+    tool_calls: count,
+    finish: text,
+    /** As the provider named it. */
+    model: text.nullable(),
+    retries: count,
+    usage: usageSchema,
+    cached_input_tokens: limit,
+    reasoning_tokens: limit,
+    price_basis: text,
+  }),
+  tool_called: z.strictObject({
+    call: z.int().min(1),
+    /** Its place among the tool calls of that answer, from 0. */
+    index: count,
+    tool: text,
+    arguments: blobSchema,
+    ok: z.boolean(),
+    result: blobSchema,
+  }),
   budget_exhausted: z.strictObject({ limit: limitName, max: count, spent: count }),
   infrastructure_failed: z.strictObject({ where: text, code: text, message: text }),
   workspace_changed: z.strictObject({
