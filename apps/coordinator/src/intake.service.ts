@@ -32,7 +32,7 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
   private async take(record: TopicRecord): Promise<void> {
     const judged = judge(record.value, this.ports.now());
     if ('accepted' in judged) {
-      await this.ports.topics.publish('eval.accepted', judged.accepted.eval_run_id, judged.accepted as JsonValue);
+      await this.ports.topics.publish('eval.accepted', judged.accepted.eval_run_id, judged.accepted);
       return;
     }
     const letter = { topic: 'eval.requested', position: record.position, value: record.value, ...judged };
@@ -43,12 +43,18 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
 function judge(value: JsonValue, now: number): Judged {
   const request = evalRequestedSchema.safeParse(value);
   if (request.success) {
-    const accepted = { kind: 'eval', eval_run_id: evaluationOf(request.data), accepted_at: now, request: request.data } as const;
+    const accepted = {
+      kind: 'eval',
+      eval_run_id: evaluationOf(request.data),
+      accepted_at: now,
+      request: request.data,
+    } as const;
     return { accepted };
   }
   const cancel = cancelRequestedSchema.safeParse(value);
   if (cancel.success) {
-    if (!isEvalRunId(cancel.data.eval_run_id)) return { code: 'bad_id', reason: `no evaluation has the id ${cancel.data.eval_run_id}` };
+    if (!isEvalRunId(cancel.data.eval_run_id))
+      return { code: 'bad_id', reason: `no evaluation has the id ${cancel.data.eval_run_id}` };
     return { accepted: { ...cancel.data, accepted_at: now } };
   }
   const wanted = (value as { kind?: unknown } | null)?.kind === 'cancel' ? cancel.error : request.error;

@@ -68,7 +68,11 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       return;
     }
     if (this.ports.now() - since > CANCEL_WAIT_MS) {
-      await this.ports.topics.publish('eval.dead-letter', id, { topic: 'eval.accepted', code: 'not_found', reason: `no evaluation ${id} to cancel` });
+      await this.ports.topics.publish('eval.dead-letter', id, {
+        topic: 'eval.accepted',
+        code: 'not_found',
+        reason: `no evaluation ${id} to cancel`,
+      });
       finished();
       return;
     }
@@ -91,26 +95,32 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     });
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
-    const host = new CoreHost<never, OwnerEffect>(core, { open, writer: this.writer, env, fatal: ports.fatal }, (effect) => {
-      switch (effect.kind) {
-        case 'send':
-          ports.topics.publish('eval.child-run.commands', effect.child, { child_run_id: effect.child }).catch(ports.fatal);
-          return;
-        case 'refused':
-          ports.topics
-            .publish('eval.dead-letter', id, { topic: 'eval.accepted', code: effect.code, reason: effect.reason })
-            .catch(ports.fatal);
-          return;
-        case 'finished':
-          this.release(id, open.view.state.closed?.body.outcome ?? 'refused').then(finished, ports.fatal);
-          return;
-        case 'lease':
-        case 'release':
-          throw new Error(`an owner holds no lease: ${effect.kind}`);
-        default:
-          effect satisfies never;
-      }
-    });
+    const host = new CoreHost<never, OwnerEffect>(
+      core,
+      { open, writer: this.writer, env, fatal: ports.fatal },
+      (effect) => {
+        switch (effect.kind) {
+          case 'send':
+            ports.topics
+              .publish('eval.child-run.commands', effect.child, { child_run_id: effect.child })
+              .catch(ports.fatal);
+            return;
+          case 'refused':
+            ports.topics
+              .publish('eval.dead-letter', id, { topic: 'eval.accepted', code: effect.code, reason: effect.reason })
+              .catch(ports.fatal);
+            return;
+          case 'finished':
+            this.release(id, open.view.state.closed?.body.outcome ?? 'refused').then(finished, ports.fatal);
+            return;
+          case 'lease':
+          case 'release':
+            throw new Error(`an owner holds no lease: ${effect.kind}`);
+          default:
+            effect satisfies never;
+        }
+      },
+    );
     const unsubscribe = open.subscribe((entry) => {
       if (concernsOwner(entry)) host.post({ kind: 'changed' });
     });

@@ -6,7 +6,15 @@ import type { TopicRecord } from '#lib/event-log';
 import { type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
 import { type LessonProof, readProof, verifyLessonProof } from '#lib/lessons';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
-import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, type OpenView, PORTS, type Ports } from '#lib/runtime';
+import {
+  consumeTracked,
+  CoreHost,
+  EvaluationViews,
+  LedgerWriter,
+  type OpenView,
+  PORTS,
+  type Ports,
+} from '#lib/runtime';
 
 /** Takes commands and runs their children: each by its core, outside the consumer's handler. */
 @Injectable()
@@ -68,35 +76,39 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       context: (view) => actions.contextOf(view, child),
     });
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
-    const host = new CoreHost<RunEvent, RunEffect>(core, { open, writer: this.writer, env, fatal: ports.fatal }, (effect) => {
-      switch (effect.kind) {
-        case 'perform':
-          actions.perform(child, effect, (event) => host.post(event), ports.fatal);
-          return;
-        case 'abort':
-          actions.abort();
-          return;
-        case 'lease':
-          ports.leases
-            .hold(child, this.holder, ports.leaseMs)
-            .then((granted) => host.post({ kind: 'leased', granted }), ports.fatal);
-          return;
-        case 'release':
-          ports.leases.release(child, this.holder).catch(ports.fatal);
-          return;
-        case 'finished':
-          void stop().then(() => {
-            this.running.delete(child);
-            finished();
-            return this.views.close(evaluation);
-          }, ports.fatal);
-          return;
-        case 'send':
-          throw new Error('an executor sends no command');
-        default:
-          effect satisfies never;
-      }
-    });
+    const host = new CoreHost<RunEvent, RunEffect>(
+      core,
+      { open, writer: this.writer, env, fatal: ports.fatal },
+      (effect) => {
+        switch (effect.kind) {
+          case 'perform':
+            actions.perform(child, effect, (event) => host.post(event), ports.fatal);
+            return;
+          case 'abort':
+            actions.abort();
+            return;
+          case 'lease':
+            ports.leases
+              .hold(child, this.holder, ports.leaseMs)
+              .then((granted) => host.post({ kind: 'leased', granted }), ports.fatal);
+            return;
+          case 'release':
+            ports.leases.release(child, this.holder).catch(ports.fatal);
+            return;
+          case 'finished':
+            void stop().then(() => {
+              this.running.delete(child);
+              finished();
+              return this.views.close(evaluation);
+            }, ports.fatal);
+            return;
+          case 'send':
+            throw new Error('an executor sends no command');
+          default:
+            effect satisfies never;
+        }
+      },
+    );
     const unsubscribe = open.subscribe((entry) => {
       if (concernsRun(entry, child)) host.post({ kind: 'changed' });
     });
@@ -190,7 +202,8 @@ function contextOf(view: EvaluationView, child: ChildRunId, software: RunContext
   const plan = planOf(view.state);
   const arm = plan.arms.find((candidate) => candidate.name === record?.arm);
   const entry = record === undefined ? undefined : plan.contracts[record.contract];
-  if (record === undefined || arm === undefined || entry === undefined) throw new Error(`run ${child} is not in the plan`);
+  if (record === undefined || arm === undefined || entry === undefined)
+    throw new Error(`run ${child} is not in the plan`);
   const contract = planContract(plan, record.contract);
   const row = caseOf(contract, record.request.body.case);
   return {

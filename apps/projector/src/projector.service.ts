@@ -3,7 +3,15 @@ import { acceptedSchema } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import type { EvalRunId, JsonValue } from '#lib/ledger';
 import { ProjectionCore, type ProjectionEffect } from '#lib/protocol';
-import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, type OpenView, PORTS, type Ports } from '#lib/runtime';
+import {
+  consumeTracked,
+  CoreHost,
+  EvaluationViews,
+  LedgerWriter,
+  type OpenView,
+  PORTS,
+  type Ports,
+} from '#lib/runtime';
 
 /** Folds complete evaluations into their signed reports, and publishes each. */
 @Injectable()
@@ -47,17 +55,21 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
     const core = new ProjectionCore(id, ports.signers.projector.keyId);
-    const host = new CoreHost<never, ProjectionEffect>(core, { open, writer: this.writer, env, fatal: ports.fatal }, (effect) => {
-      if (effect.kind === 'publish') published = this.publish(id, open);
-      else if (effect.kind === 'finished') {
-        published.then(() => {
-          stop();
-          this.projecting.delete(id);
-          finished();
-          return this.views.close(id);
-        }, ports.fatal);
-      } else throw new Error(`a projector has no effect ${effect.kind}`);
-    });
+    const host = new CoreHost<never, ProjectionEffect>(
+      core,
+      { open, writer: this.writer, env, fatal: ports.fatal },
+      (effect) => {
+        if (effect.kind === 'publish') published = this.publish(id, open);
+        else if (effect.kind === 'finished') {
+          published.then(() => {
+            stop();
+            this.projecting.delete(id);
+            finished();
+            return this.views.close(id);
+          }, ports.fatal);
+        } else throw new Error(`a projector has no effect ${effect.kind}`);
+      },
+    );
     let published = Promise.resolve();
     const unsubscribe = open.subscribe((entry) => {
       if (entry.ledger === id) host.post({ kind: 'changed' });

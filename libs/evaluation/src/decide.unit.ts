@@ -11,7 +11,7 @@ function inputAt(scene: Scene, part: Partial<DecideInput> = {}): DecideInput {
 
 const types = (drafts: readonly Draft[]) => drafts.map((draft) => draft.type);
 const requests = (drafts: readonly Draft[]) =>
-  drafts.flatMap((draft) => (draft.type === 'child_requested' ? [draft.body as BodyOf<'child_requested'>] : []));
+  drafts.flatMap((draft) => (draft.type === 'child_requested' ? [draft.body] : []));
 const requestedRuns = (drafts: readonly Draft[]) => requests(drafts).map((body) => body.child_run_id);
 
 function decideAndAdd(scene: Scene, part: Partial<DecideInput> = {}): Draft[] {

@@ -58,7 +58,7 @@ export function buildReport(state: EvaluationState): EvalReport & JsonObject {
     },
   };
   const evidence = evidenceOf(plan, on, off);
-  return { ...core, evidence, summary: summaryOf(core, evidence), report_ref: null } as EvalReport & JsonObject;
+  return { ...core, evidence, summary: summaryOf(core, evidence), report_ref: null };
 }
 
 function armOf(arms: readonly MeasuredArm[], kind: Arm['kind']): MeasuredArm {

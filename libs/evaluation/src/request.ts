@@ -100,7 +100,7 @@ export function startedDraft(
       request_digest: requestDigest(request),
       plan,
       trust_store: trustStore,
-      common_digest: sha256Hex(utf8(canonicalJson({ ...common, software } as JsonObject))) as EntryHash,
+      common_digest: sha256Hex(utf8(canonicalJson({ ...common, software }))) as EntryHash,
       software,
     },
   };

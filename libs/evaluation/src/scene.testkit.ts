@@ -75,7 +75,7 @@ export function requestFor(contract: Contract, part: Partial<EvalRequested> = {}
     kind: 'eval',
     requester: 'tester',
     request_id: 'one',
-    contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract as JsonObject }],
+    contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract }],
     repeats: 2,
     replicates: 1,
     seed: 7,

@@ -14,14 +14,15 @@ import {
   refOf,
   type Role,
   sha256,
+  signAsync,
   signDraft,
+  SigningKey,
   type SignedDraft,
   type Signer,
   toHex,
   type TrustStore,
   utf8,
 } from '#lib/ledger';
-import { SigningKey, signAsync } from '#ledger-crypto';
 
 /** A signer whose key follows from its name. */
 export function makeSigner(role: Role, name = 'one'): Signer & { readonly publicKey: Uint8Array } {

@@ -42,7 +42,9 @@ export function readTrustStore(file: string): TrustStore {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new KeyStoreError('keys_missing', `there is no trust store at ${file}: \`truss keys init\` makes one`, { cause });
+    throw new KeyStoreError('keys_missing', `there is no trust store at ${file}: \`truss keys init\` makes one`, {
+      cause,
+    });
   }
   try {
     const trust = trustStoreSchema.parse(JSON.parse(text));
@@ -62,7 +64,10 @@ export function openKeyStore(folder: string, operator: string): KeyStore {
   if (!existsSync(trustFile(folder))) createKeys(folder, operator);
   const trust = readTrustStore(trustFile(folder));
   const load = (role: ServiceRole) => loadSigner(folder, role, trust);
-  return { trust, signers: { coordinator: load('coordinator'), executor: load('executor'), projector: load('projector') } };
+  return {
+    trust,
+    signers: { coordinator: load('coordinator'), executor: load('executor'), projector: load('projector') },
+  };
 }
 
 /** Makes the keys of all service roles. The trust store comes last and whole, so a folder without one holds no key in use. */
@@ -75,8 +80,8 @@ export function createKeys(folder: string, operator: string): TrustStore {
     chmodSync(file, 0o600);
     const publicKey = publicKeyFromSeed(seed);
     return {
-      id: keyId(role, publicKey) as string,
-      role: role as Role,
+      id: keyId(role, publicKey),
+      role: role,
       operator,
       public_key: toHex(publicKey),
       status: 'active' as const,
@@ -100,7 +105,10 @@ function loadSigner(folder: string, role: ServiceRole, trust: TrustStore): Signe
   const key = new SigningKey(seedOf(file));
   const id = keyId(role, publicKeyFromSeed(key));
   if (!trust.keys.some((record) => record.id === id && record.status === 'active')) {
-    throw new KeyStoreError('keys_broken', `the ${role} key in ${file} is not an active key of the trust store beside it`);
+    throw new KeyStoreError(
+      'keys_broken',
+      `the ${role} key in ${file} is not an active key of the trust store beside it`,
+    );
   }
   return { keyId: id, role, sign: (message) => signAsync(key, message) };
 }
@@ -115,7 +123,10 @@ function seedOf(file: string): Uint8Array {
     throw new KeyStoreError('keys_missing', `the private key ${file} cannot be read`, { cause });
   }
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new KeyStoreError('keys_exposed', `others may read the private key ${file}: \`chmod 600\` it, or retire it and make new keys`);
+    throw new KeyStoreError(
+      'keys_exposed',
+      `others may read the private key ${file}: \`chmod 600\` it, or retire it and make new keys`,
+    );
   }
   try {
     const der = createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });

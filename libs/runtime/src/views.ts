@@ -82,5 +82,6 @@ function forgetFinished(state: EvaluationState, child: ChildRunId, proofs: Proof
   const record = state.children.get(child);
   const lane = record === undefined ? undefined : laneOf(state, record);
   const plan = planOf(state);
-  if (lane?.repeat === plan.repeats && lane.anchored === plan.arms.length) proofs.forgetReplicate(state.eval, lane.replicate);
+  if (lane?.repeat === plan.repeats && lane.anchored === plan.arms.length)
+    proofs.forgetReplicate(state.eval, lane.replicate);
 }

@@ -22,7 +22,12 @@ export class LedgerWriter {
     private readonly now: () => number,
   ) {}
 
-  async write(view: EvaluationView, ledger: LedgerId, session: string, drafts: readonly Draft[]): Promise<AppendAnswer> {
+  async write(
+    view: EvaluationView,
+    ledger: LedgerId,
+    session: string,
+    drafts: readonly Draft[],
+  ): Promise<AppendAnswer> {
     let { prev, seq } = nextPlace(view, ledger);
     const signed: SignedDraft[] = [];
     for (const draft of drafts) {
