@@ -60,7 +60,11 @@ function towardsVerdict(child: ChildState, run: RunContext): Step {
   return record(verdictDraft(child, run));
 }
 
-function towardsReview(child: ChildState, criterion: Extract<Criterion, { kind: 'review' }>, panel: Panel | null): Step {
+function towardsReview(
+  child: ChildState,
+  criterion: Extract<Criterion, { kind: 'review' }>,
+  panel: Panel | null,
+): Step {
   const reviewers = panel?.reviewers ?? [];
   const returned = child.reviews.filter((review) => review.criterion === criterion.id);
   const next = reviewers.find((reviewer) => !returned.some((review) => review.reviewer === reviewer.name));
@@ -69,7 +73,10 @@ function towardsReview(child: ChildState, criterion: Extract<Criterion, { kind: 
       return act({ kind: 'review', criterion: criterion.id, reviewer: next.name });
     }
     const question_digest = sha256Hex(utf8(criterion.question)) as EntryHash;
-    return record({ type: 'review_delegated', body: { criterion: criterion.id, reviewer: next.name, question_digest } });
+    return record({
+      type: 'review_delegated',
+      body: { criterion: criterion.id, reviewer: next.name, question_digest },
+    });
   }
   const quorum = panel?.quorum ?? 1;
   const approvals = returned.filter((review) => review.vote === 'approve').length;

@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import type { Reviewer } from '#lib/contract';
 import type { ChildState } from '#lib/evaluation';
-import {
-  type BodyOf,
-  canonicalJson,
-  type Draft,
-  type LedgerRef,
-  NO_SPEND,
-  sha256Hex,
-  utf8,
-  type Vote,
-} from '#lib/ledger';
+import { type Draft, type LedgerRef, NO_SPEND, type Vote } from '#lib/ledger';
 import { environmentOf } from './environment.js';
 import { type Question, questionAboutAnswer, questionAboutLesson } from './evidence.js';
 import { faultOf } from './faults.js';
@@ -28,12 +19,11 @@ interface Opinion {
 }
 const abstain = (reason: string): Opinion => ({ vote: 'abstain', reason });
 
-/** Asks a reviewer about a `review` criterion; that it is asked goes to `progress` first. */
+/** Asks a reviewer about a `review` criterion. */
 export async function reviewCriterion(
   work: Work,
   action: { readonly criterion: string; readonly reviewer: string },
   state: ChildState,
-  progress: (drafts: Draft[]) => void,
   abort: AbortSignal,
   timeoutMs: number,
 ): Promise<Draft[]> {
@@ -42,13 +32,6 @@ export async function reviewCriterion(
   let opinion: Opinion;
   try {
     const question = await questionAboutAnswer(work, criterion.question, state);
-    const digest = sha256Hex(utf8(canonicalJson(question, 'any'))) as BodyOf<'review_delegated'>['question_digest'];
-    progress([
-      {
-        type: 'review_delegated',
-        body: { criterion: criterion.id, reviewer: action.reviewer, question_digest: digest },
-      },
-    ]);
     opinion = await ask(work, action.reviewer, question, abort, timeoutMs);
   } catch (cause) {
     opinion = abstain(faultOf(cause, 'workspace').message);

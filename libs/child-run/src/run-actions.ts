@@ -61,7 +61,7 @@ async function act(
     case 'recall':
       return recallLessons(work);
     case 'review':
-      return reviewCriterion(work, action, state, progress, abort, work.limits.reviewMs);
+      return reviewCriterion(work, action, state, abort, work.limits.reviewMs);
     case 'extract':
       return extractLessons(work, state);
     case 'check_lesson':
