@@ -36,6 +36,7 @@ import {
   sha256Hex,
   type SignedEntry,
   sign,
+  SigningKey,
   signDraft,
   type Signer,
   toHex,
@@ -60,7 +61,8 @@ export type TestSigner = Signer & { readonly publicKey: Uint8Array };
 export function signerOf(role: Role, name = 'one'): TestSigner {
   const seed = sha256(utf8(`verification ${role} ${name}`));
   const publicKey = publicKeyFromSeed(seed);
-  return { keyId: keyId(role, publicKey), role, publicKey, sign: async (message) => sign(seed, message) };
+  const key = new SigningKey(seed);
+  return { keyId: keyId(role, publicKey), role, publicKey, sign: async (message) => sign(key, message) };
 }
 
 export const coordinator = signerOf('coordinator');
@@ -317,9 +319,14 @@ async function runOne(log: ScriptedLog, child: ChildRunId, script: Script): Prom
     if (step.kind === 'sealed') return;
     const drafts = step.kind === 'record' ? step.drafts : perform(log, step.action, context, state, script);
     if (step.kind === 'act' && step.action.kind === 'extract') extracted = true;
+    const session = log.session(child);
     for (const draft of drafts) {
       await log.append(child, draft, executor);
       await script.disturb?.(log, child);
+      // Whoever took over goes on from what the ledger says, and not with what the other had in hand.
+      if (log.session(child) === session) continue;
+      extracted = false;
+      break;
     }
   }
 }

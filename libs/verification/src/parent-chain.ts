@@ -14,9 +14,11 @@ export function readParent(context: Context): ChainRead {
     .filter((entry) => entry.type === 'eval_report' && mayWrite(entry.role, 'evaluation', entry.type))
     .toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
   const whole = reports.find((report) => isWhole(context, report));
-  const start = whole ?? reports[0];
-  if (start !== undefined) return readBackwards(context, start, origin);
+  if (whole !== undefined) return readBackwards(context, whole, origin);
   const entries = readForwards(context, evaluation, origin, restedOn(context));
+  // A report whose chain is broken says where; but one that a chain up to its own close contradicts is no part of it.
+  const [broken] = reports;
+  if (broken !== undefined && entries.at(-1)?.type !== 'eval_closed') return readBackwards(context, broken, origin);
   if (entries.length === 0) {
     context.findings.error(
       'genesis_missing',
