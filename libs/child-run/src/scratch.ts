@@ -1,6 +1,8 @@
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clearAbandoned, rootPrefix } from './abandoned.js';
+import { removeTree } from './remove-tree.js';
 import { killStragglers } from './stragglers.js';
 
 /** Fresh, empty folders for one program. `base` holds them and files that belong to none of them. */
@@ -11,13 +13,21 @@ export interface Place {
   readonly tmp: string;
 }
 
+let cleared: Promise<void> | null = null;
+
+async function newRoot(): Promise<string> {
+  cleared ??= clearAbandoned(tmpdir());
+  await cleared;
+  return realpath(await mkdtemp(join(tmpdir(), await rootPrefix())));
+}
+
 /** The folders of one run below one temporary root, made when first needed: a run that starts no program has none. */
 export class Scratch {
   #root: Promise<string> | null = null;
   #places = 0;
 
   async place(): Promise<Place> {
-    this.#root ??= mkdtemp(join(tmpdir(), 'truss-')).then((path) => realpath(path));
+    this.#root ??= newRoot();
     this.#places += 1;
     const base = join(await this.#root, String(this.#places));
     const place = { base, workspace: join(base, 'workspace'), home: join(base, 'home'), tmp: join(base, 'tmp') };
@@ -39,23 +49,5 @@ export class Scratch {
     if (root === null) return;
     await killStragglers(root);
     await removeTree(root);
-  }
-}
-
-/** Removes a folder with folders in it that deny it. What still cannot be removed stays: a run does not fail for it. */
-async function removeTree(path: string): Promise<void> {
-  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 2 });
-  try {
-    await remove();
-  } catch {
-    await openFolders(path).catch(() => {});
-    await remove().catch(() => {});
-  }
-}
-
-async function openFolders(path: string): Promise<void> {
-  await chmod(path, 0o700);
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (entry.isDirectory()) await openFolders(join(path, entry.name));
   }
 }

@@ -60,7 +60,9 @@ test('a rebuild without the recorded files fails, rather than judge something el
   });
   await run.perform({ kind: 'agent' });
   const erased = { ...run.ports, attachment: () => Promise.resolve(null) };
-  const drafts = await createRunActions(run.run, erased).perform(
+  const actions = createRunActions(run.run, erased);
+  onTestFinished(() => actions.dispose());
+  const drafts = await actions.perform(
     { kind: 'check', criterion: 'it' },
     run.state,
     () => {},
@@ -76,12 +78,9 @@ test('a log that cannot keep an attachment stops the run: it is no fault for the
     contract: { agent: { kind: 'command', command: ['sh', '-c', 'head -c 9000 /dev/urandom > answer.txt'] } },
   });
   const full = { ...run.ports, putAttachment: () => Promise.reject(new Error('database or disk is full')) };
-  const result = createRunActions(run.run, full).perform(
-    { kind: 'agent' },
-    run.state,
-    () => {},
-    new AbortController().signal,
-  );
+  const actions = createRunActions(run.run, full);
+  onTestFinished(() => actions.dispose());
+  const result = actions.perform({ kind: 'agent' }, run.state, () => {}, new AbortController().signal);
   await expect(result).rejects.toMatchObject({ name: 'CannotGoOn', code: 'log_failed' });
 });
 
