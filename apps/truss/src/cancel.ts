@@ -5,7 +5,7 @@ import type { EvalRunId } from '#lib/ledger';
 import type { Context } from './commands/context.js';
 import { evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
 import { drive } from './evaluate/drive.js';
-import { CliError, EXIT, type ExitCode } from './exit-codes.js';
+import { type CliError, EXIT, type ExitCode, stoppedError, usageError } from './exit-codes.js';
 import { oneLine, plural } from './format.js';
 import { readParent } from './read-parent.js';
 
@@ -52,17 +52,13 @@ export async function runCancel(id: string, reason: string, { db, terminal: { ou
 function assertOpen({ closed }: EvaluationState, id: string): void {
   if (closed === null) return;
   if (closed.body.outcome === 'complete') throw tooLate(id);
-  throw new CliError(
-    EXIT.usage,
+  throw usageError(
     `${id} was ${closed.body.outcome === 'failed' ? 'ended' : 'cancelled'} before: ${oneLine(closed.body.reason)}`,
   );
 }
 
 function tooLate(id: string): CliError {
-  return new CliError(
-    EXIT.usage,
-    `${id} is complete, so there is nothing to cancel: truss report ${id} prints its report`,
-  );
+  return usageError(`${id} is complete, so there is nothing to cancel: truss report ${id} prints its report`);
 }
 
 async function driveToClose(
@@ -81,8 +77,8 @@ async function driveToClose(
   });
   if (end.kind === 'broken') throw end.error;
   if (end.kind === 'interrupted')
-    throw new CliError(EXIT.stopped, `stopped by ${end.by} before ${evaluation} was closed: cancel it again`);
-  if (end.kind === 'refused') throw new CliError(EXIT.usage, `the cancel was refused: ${end.reason}`);
+    throw stoppedError(`stopped by ${end.by} before ${evaluation} was closed: cancel it again`);
+  if (end.kind === 'refused') throw usageError(`the cancel was refused: ${end.reason}`);
 }
 
 /** The evaluation once it is closed; `null` when that takes too long. */

@@ -22,6 +22,11 @@ export class CliError extends Error {
   }
 }
 
+/** Ends a command that stopped before its end, which need not be anybody's mistake. */
+export function stoppedError(message: string, cause?: unknown): CliError {
+  return new CliError(EXIT.stopped, message, cause === undefined ? undefined : { cause });
+}
+
 export function usageError(message: string, cause?: unknown): CliError {
   return new CliError(EXIT.usage, message, cause === undefined ? undefined : { cause });
 }

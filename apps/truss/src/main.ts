@@ -22,7 +22,7 @@ async function explain(
   error: unknown,
   debug: boolean,
   say: (text: string) => Promise<void>,
-  paint: (style: 'red', text: string) => string,
+  paint: (style: 'red' | 'yellow', text: string) => string,
 ): Promise<ExitCode> {
   // Whoever read our output has what they wanted.
   if (error instanceof OutputClosed) return EXIT.done;
@@ -33,7 +33,7 @@ async function explain(
   }
   const code = exitCodeOf(error);
   const message = error instanceof Error ? error.message : String(error);
-  await say(`${paint('red', 'error:')} ${message}\n`);
+  await say(`${code === EXIT.stopped ? paint('yellow', 'stopped:') : paint('red', 'error:')} ${message}\n`);
   if (debug && error instanceof Error) await say(`${traceOf(error)}\n`);
   else if (code === EXIT.unexpected) await say('This was not expected. --debug shows where it came from.\n');
   return code;

@@ -9,9 +9,15 @@ import { lessonsCommand } from './commands/lessons.js';
 import { listCommand } from './commands/list.js';
 import { reportCommand } from './commands/report.js';
 import { verifyCommand } from './commands/verify.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT, usageError } from './exit-codes.js';
 import { notInThisVersion } from './numbers.js';
 import { SOFTWARE } from './software.js';
+
+const DISTRIBUTED = [
+  ['--brokers <list>', 'TRUSS_BROKERS'],
+  ['--registry <url>', 'TRUSS_REGISTRY'],
+  ['--redis <url>', 'TRUSS_REDIS'],
+] as const;
 
 /** The whole command line. Importing it loads nothing but what `--help` needs. */
 export function createProgram(): Command {
@@ -31,14 +37,15 @@ export function createProgram(): Command {
         ['truss --db truss.db --verify ev_0123456789abcdef0123456789abcdef', 'check every number of it'],
       ),
     );
-  for (const [flags, env] of [
-    ['--brokers <list>', 'TRUSS_BROKERS'],
-    ['--registry <url>', 'TRUSS_REGISTRY'],
-    ['--redis <url>', 'TRUSS_REDIS'],
-  ] as const) {
-    const name = `${flags.split(' ')[0]} (or ${env})`;
-    program.addOption(new Option(flags).env(env).argParser(notInThisVersion(name, 'use --db FILE')).hideHelp());
+  for (const [flags] of DISTRIBUTED) {
+    const name = flags.split(' ')[0] ?? flags;
+    program.addOption(new Option(flags).argParser(notInThisVersion(name, 'use --db FILE')).hideHelp());
   }
+  // Whoever set it up for a cluster must not be given a local file in silence.
+  program.hook('preAction', () => {
+    const set = DISTRIBUTED.find(([, env]) => process.env[env] !== undefined);
+    if (set !== undefined) throw usageError(`${set[1]} is set, and only --db is in this version: unset it to go on`);
+  });
   const commands = [
     evalCommand(),
     verifyCommand(),
@@ -51,7 +58,9 @@ export function createProgram(): Command {
     doctorCommand(),
   ];
   for (const command of commands) program.addCommand(configured(command));
-  program.action(async ({ verify }: GlobalOptions) => {
+  program.allowExcessArguments().action(async ({ verify }: GlobalOptions) => {
+    const [unknown] = program.args;
+    if (unknown !== undefined) throw usageError(`there is no command ${unknown}: truss --help shows what there is`);
     if (verify === undefined) {
       await theTerminal().err.write(program.helpInformation());
       process.exitCode = EXIT.usage;

@@ -5,7 +5,7 @@ import { contextOf, examples } from './context.js';
 const METRICS = ['pass_rate', 'cost_usd', 'steps', 'total_tokens'] as const;
 
 export function evalCommand(): Command {
-  const positive = wholeNumber(1, 1e12);
+  const positive = wholeNumber(1);
   const command = new Command('eval')
     .summary('run a contract with learning on and off, and report')
     .description(

@@ -7,7 +7,7 @@ import { type EvalRunId, evalRunId, type JsonObject } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, requestOf, withDatabase } from '../database.js';
-import { CliError, EXIT, type ExitCode, exitCodeOf, usageError } from '../exit-codes.js';
+import { CliError, EXIT, type ExitCode, exitCodeOf, stoppedError, usageError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
 import { barReporter } from '../progress/bar.js';
 import type { Reporter } from '../progress/events.js';
@@ -137,25 +137,26 @@ async function conclude(
   flags: RunFlags,
   context: Context,
 ): Promise<ExitCode> {
-  const runs = planned === null ? 'no run' : `${whole(done)} of ${plural(planned, 'run')}`;
-  const kept = `Everything that was confirmed is kept: ${runs} done. Go on with: ${resumeCommand(id, context.db)}`;
+  const after = planned === null ? 'before the first run' : `after ${whole(done)} of ${plural(planned, 'run')}`;
+  const resume = `Everything that was confirmed is kept. Go on with:\n  ${resumeCommand(id, context.db)}`;
   switch (end.kind) {
     case 'reported':
       return printReport({ ...end.report, report_ref: end.ref }, flags, context);
     case 'closed':
-      throw new CliError(
-        EXIT.stopped,
-        `the evaluation ${id} was ${end.outcome === 'failed' ? 'ended' : 'cancelled'} after ${runs}: ${oneLine(end.reason)}. ` +
-          `There is no report; its ledger stays: truss ledger ${id} ${dbOption(context.db)}`,
+      throw stoppedError(
+        `${id} was ${end.outcome === 'failed' ? 'ended' : 'cancelled'} ${after}: ${oneLine(end.reason)}. There is no report. Its ledger stays:\n` +
+          `  truss ledger ${id} ${dbOption(context.db)}`,
       );
     case 'refused':
       throw usageError(`the evaluation was refused: ${end.reason}`);
     case 'interrupted':
-      throw new CliError(EXIT.stopped, `stopped by ${end.by}. ${kept}`);
+      throw stoppedError(`by ${end.by}, ${after}. ${resume}`);
     case 'broken': {
       const why = end.error instanceof Error ? end.error.message : String(end.error);
-      const known = exitCodeOf(end.error) === EXIT.unexpected ? EXIT.unexpected : EXIT.stopped;
-      throw new CliError(known, `stopped: ${why}. ${kept}`, { cause: end.error });
+      const unexpected = exitCodeOf(end.error) === EXIT.unexpected;
+      throw new CliError(unexpected ? EXIT.unexpected : EXIT.stopped, `${why} (${after}). ${resume}`, {
+        cause: end.error,
+      });
     }
     default:
       return end satisfies never;

@@ -25,9 +25,11 @@ export interface Surroundings {
   readonly parallelism: number;
 }
 
-/** More child runs than this, or a larger plan, and the first entry of the ledger could not hold the plan. */
-export const MAX_RUNS = 1_000_000;
-export const MAX_PLAN_BYTES = 32 * 1024 * 1024;
+/** A body of the ledger is read as JSON up to 32 MiB: the plan must fit, and so must the report, which names every run. */
+const MAX_BODY_BYTES = 30 * 1024 * 1024;
+/** What the report needs for a run beside the name of its case, and for a position of the curve; measured, with room to spare. */
+const RUN_BYTES = 720;
+const POSITION_BYTES = 700;
 const ARMS = 2;
 
 type Request = Omit<EvalRequested, 'starting_lessons'>;
@@ -84,17 +86,22 @@ function checkCases({ cases, id }: Contract, repeats: number): void {
 
 function checkSize(contract: Contract, repeats: number, replicates: number): void {
   const runs = repeats * replicates * ARMS;
-  if (runs > MAX_RUNS) {
+  const most = mostRuns(contract, replicates);
+  if (runs > most) {
     throw usageError(
-      `${whole(repeats)} repeats x ${whole(replicates)} replicates x 2 arms are ${whole(runs)} child runs, and one evaluation records ` +
-        `at most ${whole(MAX_RUNS)}: lower --repeats or --replicates, or make several evaluations of it`,
+      `${plural(repeats, 'repeat')} x ${plural(replicates, 'replicate')} x 2 arms are ${whole(runs)} child runs, and one evaluation of ` +
+        `this contract can record ${whole(most)}: lower --repeats or --replicates, or make several evaluations of it`,
     );
   }
   const bytes = Buffer.byteLength(JSON.stringify(contract));
-  if (bytes > MAX_PLAN_BYTES) {
+  if (bytes > MAX_BODY_BYTES) {
     throw usageError(
-      `the plan would hold a contract of ${whole(bytes)} bytes, and at most ${whole(MAX_PLAN_BYTES)} can be recorded: ` +
-        'use fewer or shorter cases',
+      `the plan would hold a contract of ${whole(bytes)} bytes, and at most ${whole(MAX_BODY_BYTES)} can be recorded: use fewer or shorter cases`,
     );
   }
+}
+
+function mostRuns({ cases }: Contract, replicates: number): number {
+  const caseBytes = cases.reduce((longest, { id }) => Math.max(longest, Buffer.byteLength(JSON.stringify(id))), 0);
+  return Math.floor(MAX_BODY_BYTES / (RUN_BYTES + caseBytes + POSITION_BYTES / (replicates * ARMS)));
 }

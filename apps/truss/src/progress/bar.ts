@@ -3,7 +3,7 @@ import type { Verdict } from '#lib/ledger';
 import { duration, oneLine, usd, whole } from '../format.js';
 import type { Output } from '../terminal.js';
 import type { ProgressEvent, Reporter, RunName } from './events.js';
-import { armText, startedLine } from './plain.js';
+import { armText, startedLine, stoppingLine } from './plain.js';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
@@ -53,9 +53,11 @@ export function drawBar(state: BarState, columns: number, paint: Output['paint']
   return lines.map((line) => fit(line, columns - 1));
 }
 
-function spendText({ spentNano, budgetNano }: BarState): string {
-  if (budgetNano !== null) return `${spentNano === null ? 'unknown' : cents(spentNano)} of ${usd(budgetNano)}`;
-  return spentNano === null || spentNano === 0 ? '' : cents(spentNano);
+function spendText({ spentNano, budgetNano, done }: BarState): string {
+  // Before the first run has ended, nothing measured only means that nobody has reported yet.
+  const spent = spentNano !== null ? cents(spentNano) : done > 0 ? 'unknown cost' : cents(0);
+  if (budgetNano !== null) return `${spent} of ${usd(budgetNano)}`;
+  return spentNano === 0 || (spentNano === null && done === 0) ? '' : spent;
 }
 
 // In the bar an amount is for orientation: four decimals do.
@@ -132,6 +134,10 @@ export function barReporter(err: Output, now: () => number): Reporter {
         process.once('exit', showCursor);
         timer ??= setInterval(redraw, REDRAW_MS);
         redraw();
+      } else if (event.event === 'stopped') {
+        if (timer !== null) clearInterval(timer);
+        write(`${erase()}${stoppingLine(event)}\n`);
+        drawn = 0;
       } else if (state !== null) take(state, event);
     },
     async close() {

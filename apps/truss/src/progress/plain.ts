@@ -19,6 +19,10 @@ export function startedLine(event: Extract<ProgressEvent, { event: 'evaluation_s
   return `${eval_run_id}  ${contract_id}: ${size}${done}, seed ${seed}, ${plural(concurrency, 'pair')} at a time`;
 }
 
+export function stoppingLine({ reason }: Extract<ProgressEvent, { event: 'stopped' }>): string {
+  return `${reason}: finishing what is being written; once more ends at once`;
+}
+
 /** One line for each run that ends: for logs, and for everything that is no terminal. */
 export function plainReporter(err: Output, now: () => number): Reporter {
   const begun = new Map<string, number>();
@@ -44,9 +48,10 @@ export function plainReporter(err: Output, now: () => number): Reporter {
         case 'evaluation_closed':
           if (event.outcome !== 'complete') line(`closed: ${event.outcome}, ${oneLine(event.reason)}`);
           return;
+        case 'stopped':
+          return line(stoppingLine(event));
         case 'run_reported':
         case 'evaluation_reported':
-        case 'stopped':
           return;
         default:
           event satisfies never;

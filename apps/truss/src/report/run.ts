@@ -2,7 +2,7 @@ import { type EvalReport, reportSchema } from '#lib/evaluation';
 import type { JsonObject } from '#lib/ledger';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
-import { CliError, EXIT, type ExitCode } from '../exit-codes.js';
+import { EXIT, type ExitCode, stoppedError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
 import { readParent } from '../read-parent.js';
 import { markdownReport } from './markdown.js';
@@ -28,13 +28,11 @@ export async function reportOf(
   if (!known) throw notFound(id, db);
   if (state.closed !== null && state.closed.body.outcome !== 'complete') {
     const { outcome, reason, anchors } = state.closed.body;
-    throw new CliError(
-      EXIT.stopped,
+    throw stoppedError(
       `${id} has no report: it was ${outcome === 'failed' ? 'ended' : 'cancelled'} after ${plural(anchors, 'run')} (${oneLine(reason)})`,
     );
   }
-  throw new CliError(
-    EXIT.stopped,
+  throw stoppedError(
     `${id} has no report yet: ${whole(state.anchors)} of its runs are done. Go on with: truss eval --resume ${id} ${dbOption(db)}`,
   );
 }

@@ -1,6 +1,6 @@
 import { verifyEvaluation, type VerificationResult } from '#lib/verification';
 import type { Context } from '../commands/context.js';
-import { evaluationId, withDatabase } from '../database.js';
+import { evaluationId, notFound, withDatabase } from '../database.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { siblingsOf } from './siblings.js';
 import { verificationLines } from './lines.js';
@@ -22,6 +22,8 @@ export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: 
       attachment: (sha256) => log.attachment(sha256),
       ...(flags.expectHead === undefined ? {} : { expectHead: flags.expectHead }),
     });
+    // Records that no trusted key signed are worth telling of; where there is nothing at all, the id is wrong.
+    if (result.result === 'not_found' && result.met.foreign === 0 && flags.json !== true) throw notFound(id, db);
     const siblings = await siblingsOf(database, evaluation);
     if (flags.json === true) {
       const { evaluation: eval_run_id, ...rest } = result;
