@@ -149,7 +149,10 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       return;
     case 'infrastructure_failed':
       child.broken = entry.body;
-      if (child.events.length > 0) child.spend = { ...child.spend, agent: reportedUsage(child.events) };
+      // A program that did not even start has spent nothing, whatever its intent said.
+      if (child.events.length > 0 && entry.body.code !== 'agent_not_started') {
+        child.spend = { ...child.spend, agent: reportedUsage(child.events) };
+      }
       return;
     case 'workspace_changed':
       child.workspace = { ref, body: entry.body };
@@ -168,7 +171,9 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       complete(child, ref, entry.body);
       return;
     case 'tool_called':
-      child.calls.find(({ started, outcome }) => started.call === entry.body.call && outcome !== 'abandoned')?.tools.push(entry.body);
+      child.calls
+        .find(({ started, outcome }) => started.call === entry.body.call && outcome !== 'abandoned')
+        ?.tools.push(entry.body);
       return;
     case 'criterion_checked':
       child.criteria.set(entry.body.criterion, { ref, result: entry.body.result, reason: entry.body.reason });

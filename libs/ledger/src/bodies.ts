@@ -237,7 +237,10 @@ export const BODIES = {
     ),
     /** Changes to protected files: recorded here, undone before the criteria are checked. */
     protected: z.array(z.strictObject({ path: text, change })),
-    /** JSON object of path -> base64 bytes of the changed files, from which another executor rebuilds the workspace. */
+    /**
+     * JSON object of path -> base64 bytes of the changed files, from which another executor rebuilds the workspace;
+     * for a symbolic link `link:` and the base64 of its target.
+     */
     content: blobSchema,
   }),
   answer_submitted: z.strictObject({
