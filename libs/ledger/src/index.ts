@@ -12,6 +12,7 @@ export * from './roles.js';
 export * from './sha256.js';
 export * from './trust-store.js';
 export * from './usage.js';
+export { isWellFormedSignature } from './ed25519/profile.js';
 export {
   AdmittedKey,
   admitPublicKey,
