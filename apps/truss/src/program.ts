@@ -3,6 +3,7 @@ import { cancelCommand } from './commands/cancel.js';
 import { examples, type GlobalOptions, contextOf, theTerminal } from './commands/context.js';
 import { doctorCommand } from './commands/doctor.js';
 import { evalCommand } from './commands/eval.js';
+import { exportCommand } from './commands/export.js';
 import { keysCommand } from './commands/keys.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { lessonsCommand } from './commands/lessons.js';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
     listCommand(),
     ledgerCommand(),
     cancelCommand(),
+    exportCommand(),
     lessonsCommand(),
     keysCommand(),
     doctorCommand(),

@@ -1,11 +1,16 @@
 import { verifyEvaluation, type VerificationResult } from '#lib/verification';
 import type { Context } from '../commands/context.js';
 import { evaluationId, notFound, withDatabase } from '../database.js';
-import { EXIT, type ExitCode } from '../exit-codes.js';
+import { readBundle } from '../bundle/read.js';
+import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { readTrustStore } from '#lib/key-store';
+import { isEvalRunId } from '#lib/ledger';
 import { siblingsOf } from './siblings.js';
 import { verificationLines } from './lines.js';
 
 export interface VerifyFlags {
+  readonly bundle?: string;
+  readonly trust?: string;
   readonly json?: boolean;
   readonly expectHead?: string;
 }
@@ -31,6 +36,29 @@ export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: 
     } else await out.write(`${verificationLines(result, siblings, out.paint).join('\n')}\n`);
     return exitOf(result);
   });
+}
+
+/** `truss verify --bundle FILE --trust FILE`: an exported evaluation, checked with nothing but the keys. */
+export async function runVerifyBundle(
+  id: string | undefined,
+  flags: VerifyFlags & { readonly bundle: string },
+  { terminal: { out } }: Context,
+): Promise<ExitCode> {
+  if (flags.trust === undefined) throw usageError('--bundle needs --trust FILE: the trust store whose keys you trust');
+  if (id !== undefined && !isEvalRunId(id)) throw usageError(`${id} is no id of an evaluation`);
+  const trust = readTrustStore(flags.trust);
+  const bundle = await readBundle(flags.bundle, id);
+  const result = await verifyEvaluation({
+    ...bundle,
+    keys: trust,
+    attachment: async (sha256) => bundle.attachments.get(sha256) ?? null,
+    ...(flags.expectHead === undefined ? {} : { expectHead: flags.expectHead }),
+  });
+  if (flags.json === true) {
+    const { evaluation: eval_run_id, ...rest } = result;
+    await out.write(`${JSON.stringify({ eval_run_id, ...rest }, null, 2)}\n`);
+  } else await out.write(`${verificationLines(result, [], out.paint).join('\n')}\n`);
+  return exitOf(result);
 }
 
 function exitOf({ result }: VerificationResult): ExitCode {
