@@ -15,7 +15,7 @@ import { CHILD_RUN_ID, EVAL_RUN_ID, HASH } from './ids.js';
 import type { EntryHash, EvalRunId, KeyId, LedgerId, LedgerRef } from './ids.js';
 import { ledgerRef } from './ids.js';
 import { canonicalJson, type JsonObject, parseCanonicalJson } from './jcs.js';
-import type { Role } from './roles.js';
+import { type Role, ROLES } from './roles.js';
 import { sha256 } from './sha256.js';
 
 export const PAYLOAD_TYPE = 'application/vnd.truss.ledger-entry.v1+json';
@@ -79,8 +79,11 @@ export interface Signer {
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
+const AT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const SESSION = /^[0-9a-f]{32}$/;
+
 const headerSchema = z.strictObject({
-  at: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  at: z.string().regex(AT),
   body: z.custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v)),
   eval: z.string().regex(EVAL_RUN_ID),
   key: z.string().regex(HASH),
@@ -88,7 +91,7 @@ const headerSchema = z.strictObject({
   prev: z.string().regex(HASH),
   role: z.enum(['coordinator', 'executor', 'projector', 'requester']),
   seq: z.int().min(0),
-  session: z.string().regex(/^[0-9a-f]{32}$/),
+  session: z.string().regex(SESSION),
   type: z.string(),
   v: z.int(),
 });
@@ -143,8 +146,12 @@ export function openEntry(record: SignedEntry, keys: KeyRing): Opened {
   if (key === undefined)
     return { kind: 'foreign', code: 'key_unknown', reason: `no trusted key has the id ${record.keyid}` };
   const message = pae(record.payloadType, record.payload);
-  if (!key.verify(message, record.signature)) return UNVERIFIED;
-  return parseSigned(record, key, hashOf(message, record.signature));
+  return openVerified(record, key, message, key.verify(message, record.signature));
+}
+
+/** As `openEntry`, for a record whose signature over `message`, its PAE, was checked elsewhere and by this key; `holds` says how. */
+export function openVerified(record: SignedEntry, key: TrustedKey, message: Uint8Array, holds: boolean): Opened {
+  return holds ? parseSigned(record, key, hashOf(message, record.signature)) : UNVERIFIED;
 }
 
 /** As `openEntry`, with the signature checked off this thread. */
@@ -168,24 +175,76 @@ function parseSigned(record: SignedEntry, key: TrustedKey, hash: EntryHash): Ope
   } catch (error) {
     return defect('payload_not_canonical', error instanceof Error ? error.message : 'not canonical JSON');
   }
-  const parsed = headerSchema.safeParse(payload);
-  if (!parsed.success) return defect('body_malformed', z.prettifyError(parsed.error));
-  const { v, type, body, ...rest } = parsed.data;
-  if (v !== 1) return defect('entry_type_unknown', `format version ${v}`);
+  if (!isSigned(payload)) {
+    const parsed = headerSchema.safeParse(payload);
+    return defect('body_malformed', parsed.success ? 'not the fields of an entry' : z.prettifyError(parsed.error));
+  }
+  const { type } = payload;
+  if (payload.v !== 1) return defect('entry_type_unknown', `format version ${payload.v}`);
   if (!isEntryType(type)) return defect('entry_type_unknown', `entry type ${type}`);
-  const header = rest as EntryHeader;
-  if (header.key !== key.id || header.role !== key.role) {
-    return defect('role_not_permitted', `signed by ${key.role} ${key.id}, but says ${header.role} ${header.key}`);
+  if (payload.key !== key.id || payload.role !== key.role) {
+    return defect('role_not_permitted', `signed by ${key.role} ${key.id}, but says ${payload.role} ${payload.key}`);
   }
-  if (header.ledger !== header.eval && !header.ledger.startsWith(`${header.eval}.`)) {
-    return defect('ledger_mismatch', `ledger ${header.ledger} is not of evaluation ${header.eval}`);
+  if (payload.ledger !== payload.eval && !payload.ledger.startsWith(`${payload.eval}.`)) {
+    return defect('ledger_mismatch', `ledger ${payload.ledger} is not of evaluation ${payload.eval}`);
   }
+  const { body } = payload;
   if (LINKING.has(type)) {
     const shape: z.ZodType = BODIES[type];
     const linking = shape.safeParse(body);
     if (!linking.success) return defect('body_malformed', `${type}: ${z.prettifyError(linking.error)}`);
   }
-  return { kind: 'entry', entry: { ...header, type, body, hash, envelope: record } };
+  const { at, eval: evaluation, ledger, prev, role, seq, session } = payload;
+  return {
+    kind: 'entry',
+    entry: { at, eval: evaluation, key: key.id, ledger, prev, role, seq, session, type, body, hash, envelope: record },
+  };
+}
+
+type Signed = EntryHeader & { readonly body: JsonObject; readonly type: string; readonly v: number };
+const FIELDS = 11;
+
+// What `headerSchema` says, spelled out: it stands on the path of every record that is read, and this takes a tenth of the time.
+function isSigned(value: unknown): value is Signed {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const {
+    at,
+    body,
+    eval: evaluation,
+    key,
+    ledger,
+    prev,
+    role,
+    seq,
+    session,
+    type,
+    v,
+  } = value as Record<string, unknown>;
+  return (
+    Object.keys(value).length === FIELDS &&
+    typeof at === 'string' &&
+    AT.test(at) &&
+    typeof body === 'object' &&
+    body !== null &&
+    !Array.isArray(body) &&
+    typeof evaluation === 'string' &&
+    EVAL_RUN_ID.test(evaluation) &&
+    typeof key === 'string' &&
+    HASH.test(key) &&
+    typeof ledger === 'string' &&
+    (EVAL_RUN_ID.test(ledger) || CHILD_RUN_ID.test(ledger)) &&
+    typeof prev === 'string' &&
+    HASH.test(prev) &&
+    (ROLES as readonly unknown[]).includes(role) &&
+    typeof seq === 'number' &&
+    Number.isSafeInteger(seq) &&
+    seq >= 0 &&
+    typeof session === 'string' &&
+    SESSION.test(session) &&
+    typeof type === 'string' &&
+    typeof v === 'number' &&
+    Number.isSafeInteger(v)
+  );
 }
 
 // The live chain rests on these bodies, so they stand in the entry and have their shape, or it is no entry: every reader folds alike.
@@ -193,6 +252,7 @@ const LINKING: ReadonlySet<EntryType> = new Set(['writer_changed', 'child_reques
 
 /** The attachment that holds an entry's body, or `null` where the body stands in the entry. */
 export function attachedBody(entry: OpenedEntry): AttachmentRef | null {
+  if (!Object.hasOwn(entry.body, 'attachment')) return null;
   const parsed = attachmentSchema.safeParse((entry.body as { attachment?: unknown }).attachment);
   return parsed.success && Object.keys(entry.body).length === 1 ? parsed.data : null;
 }

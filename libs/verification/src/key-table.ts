@@ -1,4 +1,4 @@
-import { type EntryHash, fromHex, type KeyRing, openTrustStore, type TrustedKey, type TrustStore } from '#lib/ledger';
+import { type EntryHash, fromHex, openTrustStore, type TrustedKey, type TrustStore } from '#lib/ledger';
 import { VerificationError } from './errors.js';
 
 export interface VerifierKey extends TrustedKey {
@@ -10,8 +10,6 @@ export interface VerifierKey extends TrustedKey {
 /** The verifier's own root of trust. */
 export interface KeyTable {
   get(id: string): VerifierKey | undefined;
-  /** Says yes to every signature by these keys: for records whose signature was checked elsewhere. */
-  readonly checkedElsewhere: KeyRing;
 }
 
 /**
@@ -26,18 +24,10 @@ export function openKeys(store: TrustStore): KeyTable {
     );
   }
   const byId = new Map<string, VerifierKey>();
-  const checked = new Map<string, TrustedKey>();
   for (const key of openTrustStore(store).keys) {
     byId.set(key.id, { ...key, publicKey: fromHex(key.public_key), acceptedHeads: new Set(key.accepted_heads) });
-    checked.set(key.id, {
-      id: key.id,
-      role: key.role,
-      operator: key.operator,
-      verify: () => true,
-      verifyAsync: async () => true,
-    });
   }
-  return { get: (id) => byId.get(id), checkedElsewhere: { get: (id) => checked.get(id) } };
+  return { get: (id) => byId.get(id) };
 }
 
 /** Whether a key may still sign for an evaluation with this head: an active one may, another only where the trust store lists the head. */

@@ -1,4 +1,4 @@
-import { type LedgerId, CHILD_RUN_ID, EVAL_RUN_ID, openEntry, pae, type SignedEntry } from '#lib/ledger';
+import { type LedgerId, CHILD_RUN_ID, EVAL_RUN_ID, openVerified, pae, type SignedEntry } from '#lib/ledger';
 import type { Context } from './context.js';
 import type { Claim } from './entry-index.js';
 import type { VerifierKey } from './key-table.js';
@@ -85,22 +85,23 @@ async function readBatch(
   batch: readonly PositionedRecord[],
   verify: VerifySignatures,
 ): Promise<void> {
-  const holds = await verify(
-    batch.map(({ record }) => ({
-      key: context.keys.get(record.keyid) as VerifierKey,
-      message: pae(record.payloadType, record.payload),
-      signature: record.signature,
-    })),
-  );
-  batch.forEach((record, i) => {
-    if (holds[i] === true) readSigned(context, record);
-    else foreign(context, claimOf(context, record.record), record.position, 'its signature does not verify');
-  });
+  const checks = batch.map(({ record }) => ({
+    key: context.keys.get(record.keyid) as VerifierKey,
+    message: pae(record.payloadType, record.payload),
+    signature: record.signature,
+  }));
+  const holds = await verify(checks);
+  batch.forEach((record, i) => readOne(context, record, checks[i] as SignatureCheck, holds[i] === true));
 }
 
-function readSigned(context: Context, { record, position }: PositionedRecord): void {
-  context.checked.signatures += 1;
-  const opened = openEntry(record, context.keys.checkedElsewhere);
+function readOne(
+  context: Context,
+  { record, position }: PositionedRecord,
+  check: SignatureCheck,
+  holds: boolean,
+): void {
+  if (holds) context.checked.signatures += 1;
+  const opened = openVerified(record, check.key, check.message, holds);
   switch (opened.kind) {
     case 'entry': {
       const { entry } = opened;

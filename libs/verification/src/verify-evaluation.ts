@@ -74,7 +74,7 @@ export async function verifyEvaluation(input: VerifyInput): Promise<Verification
   };
 }
 
-const NO_KEYS: KeyTable = { get: () => undefined, checkedElsewhere: { get: () => undefined } };
+const NO_KEYS: KeyTable = { get: () => undefined };
 
 /** A trust store that cannot be trusted holds no key at all. */
 function keysOf(store: TrustStore, findings: Findings): KeyTable {

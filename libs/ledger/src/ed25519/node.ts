@@ -15,7 +15,22 @@ const privateKeys = new WeakMap<SigningKey, KeyObject>();
 /** SHA-256 of the parts one after another: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   const [first] = parts;
-  return plain(hash('sha256', parts.length === 1 && first !== undefined ? first : concatBytes(...parts), 'buffer'));
+  return plain(hash('sha256', parts.length === 1 && first !== undefined ? first : joined(parts), 'buffer'));
+}
+
+const scratch = new Uint8Array(4096);
+
+// One buffer for all short inputs: most are an entry or two hashes, and the copy is gone as soon as it is hashed.
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  if (length > scratch.length) return concatBytes(...parts);
+  let offset = 0;
+  for (const part of parts) {
+    scratch.set(part, offset);
+    offset += part.length;
+  }
+  return scratch.subarray(0, length);
 }
 
 /**
