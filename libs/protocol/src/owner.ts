@@ -35,7 +35,11 @@ export interface OwnerDeps {
   readonly starting: readonly HeldLesson[];
 }
 
-export type OwnerEffect = CoreEffect<{ readonly kind: 'refused'; readonly code: 'request_conflict'; readonly reason: string }>;
+export type OwnerEffect = CoreEffect<{
+  readonly kind: 'refused';
+  readonly code: 'request_conflict';
+  readonly reason: string;
+}>;
 
 /**
  * The coordinator's core for one evaluation: it becomes the writer of the evaluation's ledger, writes what `decide` says,
@@ -142,7 +146,12 @@ export class OwnerCore {
   }
 
   protected decideInput(env: CoreEnv): DecideInput {
-    return { now: env.now, cancelled: this.state.cancelled, starting: this.deps.starting, runToken: () => env.random128() };
+    return {
+      now: env.now,
+      cancelled: this.state.cancelled,
+      starting: this.deps.starting,
+      runToken: () => env.random128(),
+    };
   }
 
   /** Checked again right before each effect. */

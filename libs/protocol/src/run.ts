@@ -74,7 +74,8 @@ export class RunCore {
         if (event.answer === 'lost') return this.lost(view, env);
         if (state.phase === 'claiming') {
           state.phase = 'running';
-          state.renewAt = env.now + this.deps.leaseMs / 3;
+          // At once, so that the first renewal also sets the clock for the next: a silent agent must keep its lease too.
+          state.renewAt = env.now;
         }
         break;
       case 'progress':
@@ -159,7 +160,11 @@ export class RunCore {
     this.state.extracted = false;
     this.state.queue.length = 0;
     if (chain !== null) {
-      return [this.write([{ type: 'writer_changed', body: { displaced: chain.writer, reason: 'no lease on the run is alive' } }])];
+      return [
+        this.write([
+          { type: 'writer_changed', body: { displaced: chain.writer, reason: 'no lease on the run is alive' } },
+        ]),
+      ];
     }
     const first = decideRun(this.stateOf(view), this.deps.context(view), false);
     if (first.kind !== 'record') throw new Error(`run ${this.child} does not begin with an entry`);
@@ -196,7 +201,10 @@ export class RunCore {
   private renewal(env: CoreEnv): RunEffect[] {
     if (env.now < this.state.renewAt) return [];
     this.state.renewAt = env.now + this.deps.leaseMs / 3;
-    return [{ kind: 'lease', child: this.child }, { kind: 'wake', at: this.state.renewAt }];
+    return [
+      { kind: 'lease', child: this.child },
+      { kind: 'wake', at: this.state.renewAt },
+    ];
   }
 
   /** Checked again right before each effect. */

@@ -2,6 +2,7 @@ import { type Accepted, type EvalAccepted, requestDigest } from '#lib/evaluation
 import type { EvalRunId } from '#lib/ledger';
 import { OffsetTracker } from '../offsets.js';
 import type { OwnerCore } from '../owner.js';
+import { STORE_REF } from './keys.testkit.js';
 import { type AnyEffect, type Host, Process } from './process.testkit.js';
 import { SOFTWARE } from './scenario.testkit.js';
 import { partitionOf } from './executor.testkit.js';
@@ -111,7 +112,7 @@ export class Coordinator extends Process {
     const core = new rules.owner(evaluation, {
       accepted,
       key: this.key.id,
-      trustStore: { sha256: '0'.repeat(64), size: 0 },
+      trustStore: STORE_REF,
       software: SOFTWARE,
       leaseMs: mix.leaseMs,
       starting: [],
@@ -126,7 +127,8 @@ export class Coordinator extends Process {
       done: false,
       over: false,
       wakes: new Set(),
-      step: (event, view, env) => (event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env)),
+      step: (event, view, env) =>
+        event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env),
     };
     this.owned.set(evaluation, host);
     this.hosts.push(host);
@@ -178,7 +180,10 @@ export class Coordinator extends Process {
       case 'send': {
         const { child } = effect;
         this.trace(() => `commands ${child.slice(35)}`);
-        world.referee.commanded(this.view(host.evaluation), child, { key: this.key.id, session: host.core.state.session ?? '' });
+        world.referee.commanded(this.view(host.evaluation), child, {
+          key: this.key.id,
+          session: host.core.state.session ?? '',
+        });
         const copies = world.faulty && world.chance.chance(world.mix.commandTwice) ? 2 : 1;
         const { incarnation } = this;
         for (let copy = 0; copy < copies; copy++) {
@@ -188,7 +193,8 @@ export class Coordinator extends Process {
             if (this.incarnation !== incarnation && world.chance.chance(world.mix.lostAtCrash)) return;
             const partition = partitionOf(child, world.mix.commandPartitions);
             world.commands[partition]?.push({ eval: host.evaluation, child });
-            for (const process of world.processes) if (process.alive && process.group === 'executors') process.consume();
+            for (const process of world.processes)
+              if (process.alive && process.group === 'executors') process.consume();
           });
         }
         return;

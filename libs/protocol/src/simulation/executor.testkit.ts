@@ -134,7 +134,8 @@ export class Executor extends Process {
         world.referee.acted(view, job.core.child, { key: this.key.id, session: job.core.state.session ?? '' }, action);
         const work = simulateWork(action, view, contextOf(view, job.core.child));
         const takes = world.chance.below(world.mix.workMs);
-        if (work.progress.length > 0) world.later(takes >> 1, this, () => this.drive(job, { kind: 'progress', id, drafts: work.progress }));
+        if (work.progress.length > 0)
+          world.later(takes >> 1, this, () => this.drive(job, { kind: 'progress', id, drafts: work.progress }));
         world.later(takes, this, () => this.drive(job, { kind: 'performed', id, drafts: work.result }));
         return;
       }

@@ -21,10 +21,14 @@ import { RunCore, type RunEffect } from '../run.js';
 import { type Rules, SOUND } from './rules.testkit.js';
 
 /** A fold with one more way to join: `more` takes the entry in itself where it applies. */
-function loosened(joinsToo: (live: LiveChains, entry: LinkedEntry) => boolean, make: (live: LiveChains, entry: LinkedEntry) => Joining) {
+function loosened(
+  joinsToo: (live: LiveChains, entry: LinkedEntry) => boolean,
+  make: (live: LiveChains, entry: LinkedEntry) => Joining,
+) {
   return {
     joins: (live: LiveChains, entry: LinkedEntry) => joins(live, entry) || joinsToo(live, entry),
-    fold: (live: LiveChains, entry: LinkedEntry) => (!joins(live, entry) && joinsToo(live, entry) ? make(live, entry) : fold(live, entry)),
+    fold: (live: LiveChains, entry: LinkedEntry) =>
+      !joins(live, entry) && joinsToo(live, entry) ? make(live, entry) : fold(live, entry),
   };
 }
 
@@ -37,9 +41,14 @@ function openChild(live: LiveChains, entry: LinkedEntry) {
 function takeOverBelowTheLiveHead(): Rules {
   const below = (live: LiveChains, entry: LinkedEntry): boolean => {
     const chain = openChild(live, entry)?.chain;
-    if (chain == null || entry.type !== 'writer_changed' || entry.seq === 0 || entry.seq > chain.hashes.length) return false;
+    if (chain == null || entry.type !== 'writer_changed' || entry.seq === 0 || entry.seq > chain.hashes.length)
+      return false;
     const { displaced } = entry.body as BodyOf<'writer_changed'>;
-    return chain.hashes[entry.seq - 1] === entry.prev && chain.hashes[entry.seq] !== entry.hash && sameWriter(displaced, chain.writer);
+    return (
+      chain.hashes[entry.seq - 1] === entry.prev &&
+      chain.hashes[entry.seq] !== entry.hash &&
+      sameWriter(displaced, chain.writer)
+    );
   };
   const cut = (live: LiveChains, entry: LinkedEntry): Joining => {
     const chain = openChild(live, entry)?.chain;
@@ -54,7 +63,8 @@ function takeOverBelowTheLiveHead(): Rules {
 
 /** Whoever comes first at a seq counts, whatever stands before it and whoever writes it. */
 function theFirstEntryAtASeqWins(): Rules {
-  const next = (live: LiveChains, entry: LinkedEntry): boolean => entry.type !== 'run_started' && openChild(live, entry)?.chain?.hashes.length === entry.seq;
+  const next = (live: LiveChains, entry: LinkedEntry): boolean =>
+    entry.type !== 'run_started' && openChild(live, entry)?.chain?.hashes.length === entry.seq;
   const take = (live: LiveChains, entry: LinkedEntry): Joining => {
     const child = openChild(live, entry);
     if (child?.chain == null) return 'superseded';
@@ -67,7 +77,10 @@ function theFirstEntryAtASeqWins(): Rules {
 }
 
 /** Sealed branches that joined nothing, by run: what an owner sees who does not fold the live chain. */
-const branches = new WeakMap<LiveChains, Map<ChildRunId, { readonly hashes: readonly EntryHash[]; readonly seal: BodyOf<'run_sealed'> }>>();
+const branches = new WeakMap<
+  LiveChains,
+  Map<ChildRunId, { readonly hashes: readonly EntryHash[]; readonly seal: BodyOf<'run_sealed'> }>
+>();
 
 function anAnchorOnAnySealedBranch(): Rules {
   class Owner extends OwnerCore {
@@ -79,7 +92,16 @@ function anAnchorOnAnySealedBranch(): Rules {
         const superseded = { count: 0, hashes: [], usage: seal.interrupted };
         const { verdict, verdict_ref, usage } = seal;
         const head = hashes.at(-1) as EntryHash;
-        const body = { child_run_id: id, entries: hashes.length, root_hash: root, head_hash: head, verdict, verdict_ref, usage, superseded };
+        const body = {
+          child_run_id: id,
+          entries: hashes.length,
+          root_hash: root,
+          head_hash: head,
+          verdict,
+          verdict_ref,
+          usage,
+          superseded,
+        };
         return [{ type: 'child_anchor', body } as const];
       }
       return super.drafts(view, input);
@@ -92,9 +114,17 @@ function anAnchorOnAnySealedBranch(): Rules {
     fold: (live, entry) => {
       const joining = fold(live, entry);
       const chain = live.children.get(entry.ledger as ChildRunId)?.chain;
-      if (joining === 'superseded' && entry.type === 'run_sealed' && chain != null && chain.hashes[entry.seq - 1] === entry.prev) {
+      if (
+        joining === 'superseded' &&
+        entry.type === 'run_sealed' &&
+        chain != null &&
+        chain.hashes[entry.seq - 1] === entry.prev
+      ) {
         const known = branches.get(live) ?? new Map();
-        known.set(entry.ledger as ChildRunId, { hashes: [...chain.hashes.slice(0, entry.seq), entry.hash], seal: entry.body as BodyOf<'run_sealed'> });
+        known.set(entry.ledger as ChildRunId, {
+          hashes: [...chain.hashes.slice(0, entry.seq), entry.hash],
+          seal: entry.body as BodyOf<'run_sealed'>,
+        });
         branches.set(live, known);
       }
       return joining;

@@ -41,7 +41,8 @@ export interface Mix {
 }
 
 export function drawMix(chance: Chance): Mix {
-  const sometimes = <T>(value: T, otherwise: T, probability = 0.5): T => (chance.chance(probability) ? value : otherwise);
+  const sometimes = <T>(value: T, otherwise: T, probability = 0.5): T =>
+    chance.chance(probability) ? value : otherwise;
   const leaseMs = chance.pick([60, 200, 600]);
   const every = (low: number, high: number) => sometimes(chance.between(low, high), 0, 0.6);
   return {

@@ -138,7 +138,10 @@ export abstract class Process {
   /** The topic that this process consumes grew. */
   abstract consume(): void;
   protected abstract finished(host: Host): void;
-  protected abstract perform(host: Host, effect: Exclude<AnyEffect, { kind: 'read_to_end' | 'write' | 'lease' | 'release' | 'wake' | 'finished' }>): void;
+  protected abstract perform(
+    host: Host,
+    effect: Exclude<AnyEffect, { kind: 'read_to_end' | 'write' | 'lease' | 'release' | 'wake' | 'finished' }>,
+  ): void;
 
   noticeLater(): void {
     if (!this.alive || this.noticing) return;
@@ -165,7 +168,8 @@ export abstract class Process {
     }
     this.settle();
     for (const host of [...this.hosts]) {
-      if (touched.has(host.evaluation) || (host.child !== null && touched.has(host.child))) this.drive(host, { kind: 'changed' });
+      if (touched.has(host.evaluation) || (host.child !== null && touched.has(host.child)))
+        this.drive(host, { kind: 'changed' });
     }
     this.afterRead();
     if (this.position < log.length) this.noticeLater();
@@ -268,17 +272,28 @@ export abstract class Process {
     const chain = chainOf(live, ledger);
     let seq = chain?.hashes.length ?? 0;
     let prev =
-      chain !== null ? headOf(chain) : ledger === host.evaluation ? genesisHash(host.evaluation) : live.children.get(ledger as ChildRunId)?.requested;
+      chain !== null
+        ? headOf(chain)
+        : ledger === host.evaluation
+          ? genesisHash(host.evaluation)
+          : live.children.get(ledger as ChildRunId)?.requested;
     if (prev === undefined) throw new Error(`${host.label} writes a ledger that nobody asked for`);
     for (const draft of drafts) {
       const at = draft.type === 'eval_report' ? (state.closed?.at ?? '') : new Date(this.clock()).toISOString();
       const place: Place = { eval: host.evaluation, ledger, prev, seq, session, at };
-      const { entry } = signDraftSync(draft, place, { keyId: this.key.id, role: this.key.role, sign: (message) => this.key.sign(message) });
+      const { entry } = signDraftSync(draft, place, {
+        keyId: this.key.id,
+        role: this.key.role,
+        sign: (message) => this.key.sign(message),
+      });
       entries.push(entry);
       prev = entry.hash;
       seq++;
     }
-    this.trace(() => `${host.label} writes ${entries.map((entry) => `${entry.type}#${entry.seq}`).join(' ')} on ${ledger.slice(35)} as ${session.slice(0, 4)}`);
+    this.trace(
+      () =>
+        `${host.label} writes ${entries.map((entry) => `${entry.type}#${entry.seq}`).join(' ')} on ${ledger.slice(35)} as ${session.slice(0, 4)}`,
+    );
     this.pending.push({ host, entries, session });
     this.outbox.push(entries);
     this.send();
@@ -346,5 +361,4 @@ export abstract class Process {
       this.drive(append.host, { kind: 'answered', answer: 'lost' });
     });
   }
-
 }

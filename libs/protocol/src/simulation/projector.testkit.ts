@@ -77,7 +77,8 @@ export class Projector extends Process {
       done: false,
       over: false,
       wakes: new Set(),
-      step: (event, view, env) => (event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env)),
+      step: (event, view, env) =>
+        event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env),
     };
     this.projected.set(evaluation, host);
     this.hosts.push(host);

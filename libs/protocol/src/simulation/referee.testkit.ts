@@ -1,6 +1,21 @@
 import type { Action } from '#lib/child-run';
 import { type EvaluationState, type EvaluationView, initialState, observe } from '#lib/evaluation';
-import { chainOf, type ChildRunId, emptyChains, type Entry, type EvalRunId, fold, headOf, joins, type LedgerId, type LedgerRef, type LiveChains, mayContinue, sameWriter, type Writer } from '#lib/ledger';
+import {
+  chainOf,
+  type ChildRunId,
+  emptyChains,
+  type Entry,
+  type EvalRunId,
+  fold,
+  headOf,
+  joins,
+  type LedgerId,
+  type LedgerRef,
+  type LiveChains,
+  mayContinue,
+  sameWriter,
+  type Writer,
+} from '#lib/ledger';
 import { actionName, isDone } from './work.testkit.js';
 import type { Group, World } from './world.testkit.js';
 
@@ -66,7 +81,10 @@ export class Referee {
     const { live, state } = this.truth(entry.eval);
     const joining = fold(live, entry);
     observe(state, entry, joining);
-    this.world.trace(() => `LOG ${joining} ${entry.type}#${entry.seq} on ${entry.ledger.slice(35)} as ${entry.session.slice(0, 4)} ${entry.hash.slice(0, 6)}`);
+    this.world.trace(
+      () =>
+        `LOG ${joining} ${entry.type}#${entry.seq} on ${entry.ledger.slice(35)} as ${entry.session.slice(0, 4)} ${entry.hash.slice(0, 6)}`,
+    );
     if (joining === 'joined') {
       const writer = writerKey(entry.ledger, entry);
       if (!this.writers.has(writer)) this.writers.set(writer, 0);
@@ -74,7 +92,10 @@ export class Referee {
     const place = `${entry.ledger} ${entry.seq} ${entry.key} ${entry.session}`;
     const before = this.places.get(place);
     if (before !== undefined && before !== entry.hash) {
-      throw new Violation('equivocation', `two entries at ${entry.ledger}#${entry.seq} by one writer, the second a ${entry.type}`);
+      throw new Violation(
+        'equivocation',
+        `two entries at ${entry.ledger}#${entry.seq} by one writer, the second a ${entry.type}`,
+      );
     }
     this.places.set(place, entry.hash);
   }
@@ -90,7 +111,8 @@ export class Referee {
     const chain = chainOf(truth.live, child);
     if (chain !== null && sameWriter(chain.writer, writer)) {
       const run = truth.state.children.get(child)?.run;
-      if (run != null && isDone(action, run)) throw new Violation('repeated_action', `${name} stands in the ledger and was started again`);
+      if (run != null && isDone(action, run))
+        throw new Violation('repeated_action', `${name} stands in the ledger and was started again`);
       return;
     }
     const late = (this.writers.get(writerKey(child, writer)) ?? 0) + 1;
@@ -107,25 +129,37 @@ export class Referee {
 
   /** Rule 3: the writer's own view lets it go on, and what it rests on stands on the true live chain. */
   private byLiveWriter(view: EvaluationView, ledger: LedgerId, writer: Writer, what: string): void {
-    if (!mayContinue(view.live, ledger, writer)) throw new Violation('displaced_effect', `${what}, by a writer that has read of its end`);
+    if (!mayContinue(view.live, ledger, writer))
+      throw new Violation('displaced_effect', `${what}, by a writer that has read of its end`);
     const seen = chainOf(view.live, ledger);
     const chain = chainOf(this.truth(view.live.eval).live, ledger);
-    if (seen === null || chain === null || chain.hashes[seen.hashes.length - 1] !== headOf(seen) || !this.writers.has(writerKey(ledger, writer))) {
+    if (
+      seen === null ||
+      chain === null ||
+      chain.hashes[seen.hashes.length - 1] !== headOf(seen) ||
+      !this.writers.has(writerKey(ledger, writer))
+    ) {
       throw new Violation('unconfirmed_effect', `${what} rests on an entry that is not on the live chain`);
     }
   }
 
   published(evaluation: EvalRunId, ref: LedgerRef): void {
     const { report } = this.truth(evaluation).state;
-    if (report?.ref !== ref) throw new Violation('report_not_in_the_log', `${ref} was published and is not the report of ${evaluation}`);
+    if (report?.ref !== ref)
+      throw new Violation('report_not_in_the_log', `${ref} was published and is not the report of ${evaluation}`);
   }
 
   /** Everything below the offset must be finished when it is committed. */
   offset(group: Group, partition: number, offset: number): void {
     const from = this.world.committedOf(group, partition);
     for (let position = from; position < offset; position++) {
-      const unfinished = group === 'executors' ? this.openCommand(partition, position) : this.openAcceptance(group, position);
-      if (unfinished !== null) throw new Violation('offset_past_unfinished', `${group} ${partition}: ${offset} passes ${position}: ${unfinished}`);
+      const unfinished =
+        group === 'executors' ? this.openCommand(partition, position) : this.openAcceptance(group, position);
+      if (unfinished !== null)
+        throw new Violation(
+          'offset_past_unfinished',
+          `${group} ${partition}: ${offset} passes ${position}: ${unfinished}`,
+        );
     }
   }
 
@@ -134,7 +168,9 @@ export class Referee {
     if (command === undefined) return 'no such record';
     const { live } = this.truth(command.eval);
     const child = live.children.get(command.child);
-    return live.closed !== null || child?.sealed === true || child?.anchored === true ? null : `${command.child} is not sealed`;
+    return live.closed !== null || child?.sealed === true || child?.anchored === true
+      ? null
+      : `${command.child} is not sealed`;
   }
 
   private openAcceptance(group: Group, position: number): string | null {
@@ -146,7 +182,9 @@ export class Referee {
     if (closed === null) return `${evaluation} is open`;
     if (group === 'coordinators' || closed.body.outcome !== 'complete') return null;
     if (report === null) return `${evaluation} has no report`;
-    return this.world.reports.some((published) => published.eval === evaluation) ? null : `the report of ${evaluation} is not published`;
+    return this.world.reports.some((published) => published.eval === evaluation)
+      ? null
+      : `the report of ${evaluation} is not published`;
   }
 }
 

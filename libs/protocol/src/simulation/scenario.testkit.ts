@@ -1,7 +1,22 @@
 import type { RunContext } from '#lib/child-run';
 import type { Contract } from '#lib/contract';
-import { type EvalRequested, type EvaluationView, planOf, type ChildRecord, requestDigest, evaluationOf } from '#lib/evaluation';
-import { canonicalJson, type ChildRunId, type EntryHash, type EvalRunId, type JsonObject, sha256Hex, utf8 } from '#lib/ledger';
+import {
+  type EvalRequested,
+  type EvaluationView,
+  planOf,
+  type ChildRecord,
+  requestDigest,
+  evaluationOf,
+} from '#lib/evaluation';
+import {
+  canonicalJson,
+  type ChildRunId,
+  type EntryHash,
+  type EvalRunId,
+  type JsonObject,
+  sha256Hex,
+  utf8,
+} from '#lib/ledger';
 
 export const SOFTWARE = { truss: 'simulated', node: 'simulated' };
 /** How many plans there are to draw from. */
@@ -21,21 +36,62 @@ const SHAPES: readonly Shape[] = [
   { replicates: 1, repeats: 1, agent: 'fixed', criteria: ['match'], gates: ['verdict'], cases: 0, maxRecalled: 2 },
   { replicates: 1, repeats: 2, agent: 'command', criteria: ['match'], gates: ['verdict'], cases: 0, maxRecalled: 2 },
   { replicates: 2, repeats: 2, agent: 'fixed', criteria: ['match'], gates: ['verdict'], cases: 2, maxRecalled: 1 },
-  { replicates: 2, repeats: 1, agent: 'command', criteria: ['match', 'review'], gates: ['verdict'], cases: 0, maxRecalled: 2 },
-  { replicates: 1, repeats: 2, agent: 'command', criteria: ['match'], gates: ['verdict', 'panel'], cases: 3, maxRecalled: 1 },
-  { replicates: 1, repeats: 2, agent: 'command', criteria: ['match', 'match'], gates: ['verdict', 'checks', 'panel'], cases: 0, maxRecalled: 2 },
+  {
+    replicates: 2,
+    repeats: 1,
+    agent: 'command',
+    criteria: ['match', 'review'],
+    gates: ['verdict'],
+    cases: 0,
+    maxRecalled: 2,
+  },
+  {
+    replicates: 1,
+    repeats: 2,
+    agent: 'command',
+    criteria: ['match'],
+    gates: ['verdict', 'panel'],
+    cases: 3,
+    maxRecalled: 1,
+  },
+  {
+    replicates: 1,
+    repeats: 2,
+    agent: 'command',
+    criteria: ['match', 'match'],
+    gates: ['verdict', 'checks', 'panel'],
+    cases: 0,
+    maxRecalled: 2,
+  },
   { replicates: 2, repeats: 2, agent: 'command', criteria: ['match'], gates: ['verdict'], cases: 0, maxRecalled: 2 },
-  { replicates: 1, repeats: 3, agent: 'command', criteria: ['review'], gates: ['verdict', 'panel'], cases: 0, maxRecalled: 1 },
+  {
+    replicates: 1,
+    repeats: 3,
+    agent: 'command',
+    criteria: ['review'],
+    gates: ['verdict', 'panel'],
+    cases: 0,
+    maxRecalled: 1,
+  },
 ];
 
 function contractOf(shape: Shape): Contract {
-  const noLimit = { max_cost_nano_usd: null, max_steps: null, max_input_tokens: null, max_output_tokens: null, timeout_ms: 1000 };
+  const noLimit = {
+    max_cost_nano_usd: null,
+    max_steps: null,
+    max_input_tokens: null,
+    max_output_tokens: null,
+    timeout_ms: 1000,
+  };
   return {
     id: 'simulated',
     title: 'Simulated',
     instructions: 'Answer.',
     workspace: { digest: null, files: 0, bytes: 0, protected: [] },
-    agent: shape.agent === 'fixed' ? { kind: 'fixed', answer: 'a', file: 'answer.txt' } : { kind: 'command', command: ['agent'] },
+    agent:
+      shape.agent === 'fixed'
+        ? { kind: 'fixed', answer: 'a', file: 'answer.txt' }
+        : { kind: 'command', command: ['agent'] },
     criteria: shape.criteria.map((kind, i) =>
       kind === 'match'
         ? { id: `c${i}`, kind, file: 'answer.txt', equals: 'a' }

@@ -1,10 +1,17 @@
-import { evaluationOf, type EvaluationState, type EvalAccepted } from '#lib/evaluation';
-import { buildReport, childAt, places, planOf } from '#lib/evaluation';
+import {
+  buildReport,
+  childAt,
+  type EvalAccepted,
+  evaluationOf,
+  type EvaluationState,
+  places,
+  planOf,
+} from '#lib/evaluation';
 import { canonicalJson, type EvalRunId, fromHex, headOf, merkleRoot, toHex } from '#lib/ledger';
 import { Coordinator } from './coordinator.testkit.js';
 import { Executor } from './executor.testkit.js';
-import { simulatedKey } from './keys.testkit.js';
-import { drawMix, type Mix, NO_FAULTS } from './mix.testkit.js';
+import { KEYS } from './keys.testkit.js';
+import { drawMix, NO_FAULTS } from './mix.testkit.js';
 import type { Process } from './process.testkit.js';
 import { Projector } from './projector.testkit.js';
 import { Chance } from './random.testkit.js';
@@ -16,13 +23,6 @@ import { EPOCH, type Group, World } from './world.testkit.js';
 const NEVER = 1_000_000_000;
 const GROUPS = { c: 'coordinators', x: 'executors', p: 'projectors' } as const;
 
-const keys = {
-  coordinators: [1, 2, 3].map((no) => simulatedKey('coordinator', `c${no}`)),
-  executors: [1, 2, 3].map((no) => simulatedKey('executor', `x${no}`)),
-  projectors: [1, 2].map((no) => simulatedKey('projector', `p${no}`)),
-};
-export const ALL_KEYS = [...keys.coordinators, ...keys.executors, ...keys.projectors];
-
 export interface SeedResult {
   readonly seed: number;
   readonly violation: { readonly invariant: Invariant; readonly message: string; readonly error: Error } | null;
@@ -32,12 +32,10 @@ export interface SeedResult {
 export interface SeedOptions {
   readonly rules?: Rules;
   readonly trace?: boolean;
-  /** Looks at the finished world, after all other checks. @throws Violation */
-  readonly inspect?: (world: World) => void;
 }
 
 /** Runs the world that a seed draws to its end. The same seed and rules give the same result, event for event. */
-export function runSeed(seed: number, { rules = SOUND, trace = false, inspect }: SeedOptions = {}): SeedResult {
+export function runSeed(seed: number, { rules = SOUND, trace = false }: SeedOptions = {}): SeedResult {
   const chance = new Chance(seed);
   const mix = drawMix(chance);
   const first = chance.below(SCENARIOS);
@@ -48,7 +46,6 @@ export function runSeed(seed: number, { rules = SOUND, trace = false, inspect }:
   try {
     new Simulation(world, scenarios).run();
     checkEnd(world);
-    inspect?.(world);
   } catch (error) {
     if (error instanceof Violation) violation = { invariant: error.invariant, message: error.message, error };
     else {
@@ -83,9 +80,12 @@ class Simulation {
     private readonly scenarios: readonly number[],
   ) {
     const { mix, processes } = world;
-    for (let i = 0; i < mix.coordinators; i++) processes.push(new Coordinator(`c${i + 1}`, at(keys.coordinators, i), world, GROUPS.c));
-    for (let i = 0; i < mix.executors; i++) processes.push(new Executor(`x${i + 1}`, at(keys.executors, i), world, GROUPS.x));
-    for (let i = 0; i < mix.projectors; i++) processes.push(new Projector(`p${i + 1}`, at(keys.projectors, i), world, GROUPS.p));
+    for (let i = 0; i < mix.coordinators; i++)
+      processes.push(new Coordinator(`c${i + 1}`, at(KEYS.coordinators, i), world, GROUPS.c));
+    for (let i = 0; i < mix.executors; i++)
+      processes.push(new Executor(`x${i + 1}`, at(KEYS.executors, i), world, GROUPS.x));
+    for (let i = 0; i < mix.projectors; i++)
+      processes.push(new Projector(`p${i + 1}`, at(KEYS.projectors, i), world, GROUPS.p));
   }
 
   run(): void {
@@ -96,7 +96,8 @@ class Simulation {
     }
     this.assign('coordinators', 0, this.someone('coordinators'));
     this.assign('projectors', 0, this.someone('projectors'));
-    for (let partition = 0; partition < mix.commandPartitions; partition++) this.assign('executors', partition, this.someone('executors'));
+    for (let partition = 0; partition < mix.commandPartitions; partition++)
+      this.assign('executors', partition, this.someone('executors'));
     for (const scenario of this.scenarios) this.request(scenario);
     this.schedule(mix.crashEvery, () => this.crashSomeone());
     this.schedule(mix.pauseEvery, () => this.pauseSomeone());
@@ -151,7 +152,9 @@ class Simulation {
   }
 
   private someone(group: Group, besides?: Process): Process | null {
-    const able = this.world.processes.filter((process) => process.group === group && process.alive && !process.paused && process !== besides);
+    const able = this.world.processes.filter(
+      (process) => process.group === group && process.alive && !process.paused && process !== besides,
+    );
     return able.length === 0 ? null : this.world.chance.pick(able);
   }
 
@@ -222,20 +225,24 @@ class Simulation {
   private jumpClock(): void {
     const { world } = this;
     const victim = world.chance.pick(world.processes);
-    if (victim.alive && !victim.paused) victim.jump(world.mix.bigJumps ? 20_000_000 : world.chance.between(1, 3 * world.mix.leaseMs));
+    if (victim.alive && !victim.paused)
+      victim.jump(world.mix.bigJumps ? 20_000_000 : world.chance.between(1, 3 * world.mix.leaseMs));
   }
 
   private isOver(): boolean {
     const { world } = this;
     if (this.requestsLeft > 0 || world.inFlight > 0) return false;
     const { accepted, commands } = world;
-    if (world.committedOf('coordinators', 0) < accepted.length || world.committedOf('projectors', 0) < accepted.length) return false;
+    if (world.committedOf('coordinators', 0) < accepted.length || world.committedOf('projectors', 0) < accepted.length)
+      return false;
     return commands.every((topic, partition) => world.committedOf('executors', partition) === topic.length);
   }
 
   private whatIsLeft(): string {
     const { world } = this;
-    const open = [...world.referee.truths].map(([id, { state }]) => `${id} ${state.closed?.body.outcome ?? 'open'} with ${state.anchors} anchors`);
+    const open = [...world.referee.truths].map(
+      ([id, { state }]) => `${id} ${state.closed?.body.outcome ?? 'open'} with ${state.anchors} anchors`,
+    );
     const groups = [...world.committed].map(([name, offset]) => `${name} at ${offset}`);
     return `at ${world.now} after ${world.happened} events: ${[...open, ...groups].join(', ')}; ${world.accepted.length} acceptances, ${world.commands.map((topic) => topic.length).join('+')} commands`;
   }
@@ -261,7 +268,8 @@ function checkEnd(world: World): void {
     for (const process of world.processes) {
       const view = process.views.get(evaluation);
       if (!process.alive || process.position < world.log.length || view === undefined) continue;
-      const differs = view.live.report !== live.report || view.live.closed !== live.closed || view.state.anchors !== state.anchors;
+      const differs =
+        view.live.report !== live.report || view.live.closed !== live.closed || view.state.anchors !== state.anchors;
       if (differs) throw new Violation('views_differ', `${process.name} sees another ${evaluation}`);
     }
   }
@@ -269,7 +277,9 @@ function checkEnd(world: World): void {
 
 function checkAnchors(world: World, evaluation: EvalRunId): void {
   const { state, live } = world.referee.truth(evaluation);
-  const anchors = world.log.filter((entry) => entry.type === 'child_anchor' && live.parent?.hashes[entry.seq] === entry.hash);
+  const anchors = world.log.filter(
+    (entry) => entry.type === 'child_anchor' && live.parent?.hashes[entry.seq] === entry.hash,
+  );
   const seen = new Set<string>();
   for (const entry of new Set(anchors)) {
     if (entry.type !== 'child_anchor') continue;
@@ -287,7 +297,8 @@ function checkAnchors(world: World, evaluation: EvalRunId): void {
       child.sealed.entries === body.entries &&
       canonicalJson(child.sealed.usage) === canonicalJson(body.usage) &&
       new Set(body.superseded.hashes).size === body.superseded.count;
-    if (!fits) throw new Violation('anchor_mismatch', `the anchor of ${body.child_run_id} is not that of its live chain`);
+    if (!fits)
+      throw new Violation('anchor_mismatch', `the anchor of ${body.child_run_id} is not that of its live chain`);
   }
   const plan = planOf(state);
   const planned = [...places(plan)].flatMap((place) => plan.arms.map((arm) => childAt(evaluation, place, arm.name)));
@@ -308,7 +319,8 @@ function checkReport(world: World, evaluation: EvalRunId, state: EvaluationState
   if (planOf(state).seed !== 1000 + scenario) return;
   const expected = faultFree(scenario);
   const outcome = outcomeOf(state);
-  if (outcome !== expected) throw new Violation('outcome_differs', `${evaluation}: ${firstDifference(outcome, expected)}`);
+  if (outcome !== expected)
+    throw new Violation('outcome_differs', `${evaluation}: ${firstDifference(outcome, expected)}`);
 }
 
 function firstDifference(measured: string, expected: string): string {
@@ -320,14 +332,23 @@ function firstDifference(measured: string, expected: string): string {
 /** Verdicts, counts, lessons and measured usage: all that must not depend on what went wrong on the way. */
 export function outcomeOf(state: EvaluationState): string {
   const { arms, delta, curve, verdict, evidence, spend } = buildReport(state);
-  const titles = new Map([...state.children.values()].flatMap((child) => child.promoted.map(({ ref, lesson }) => [ref, lesson.title] as const)));
-  const children = arms.map((arm) => arm.children.map((child) => [child.child_run_id, child.case, child.verdict, child.usage]));
+  const titles = new Map(
+    [...state.children.values()].flatMap((child) =>
+      child.promoted.map(({ ref, lesson }) => [ref, lesson.title] as const),
+    ),
+  );
+  const children = arms.map((arm) =>
+    arm.children.map((child) => [child.child_run_id, child.case, child.verdict, child.usage]),
+  );
   const lessons = [...state.children.values()]
-    .map((child) => [child.id, child.request.body.lessons.map((ref) => titles.get(ref)), child.promoted.map(({ lesson }) => lesson.title), child.rendered])
+    .map((child) => [
+      child.id,
+      child.request.body.lessons.map((ref) => titles.get(ref)),
+      child.promoted.map(({ lesson }) => lesson.title),
+      child.rendered,
+    ])
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
   const { superseded: _s, interrupted: _i, unmeasured_calls: _u, ...measured } = spend;
   const totals = arms.map(({ counts, usage }) => ({ counts, usage }));
   return JSON.stringify({ verdict, delta, curve, evidence, totals, measured, children, lessons }, null, 1);
 }
-
-export type { Mix };

@@ -1,7 +1,7 @@
 import type { Action, RunContext } from '#lib/child-run';
 import { type ChildState, type EvaluationView, reportedUsage } from '#lib/evaluation';
-import { type AgentEvent, type Draft, type Lesson, type LedgerRef, NO_SPEND, sha256Hex, type Usage, utf8 } from '#lib/ledger';
-import { CHECKS, type HeldLesson, lessonDigest } from '#lib/lessons';
+import { type AgentEvent, type Draft, type Lesson, type LedgerRef, NO_SPEND, type Usage } from '#lib/ledger';
+import { CHECKS, type HeldLesson, lessonDigest, renderLayer } from '#lib/lessons';
 import { fate } from './random.testkit.js';
 
 /** What an action brings: entries on the way, entries at its end. */
@@ -25,22 +25,40 @@ export function simulateWork(action: Action, view: EvaluationView, run: RunConte
     case 'check': {
       const lucky = fate(seed, action.criterion, usedTitles(view, child).length) % 10;
       const result = lucky < 6 ? 'pass' : lucky < 9 ? 'fail' : 'unverifiable';
-      return brings({ type: 'criterion_checked', body: { criterion: action.criterion, result, reason: 'drawn', output: { text: '' }, usage: NO_SPEND } });
+      return brings({
+        type: 'criterion_checked',
+        body: { criterion: action.criterion, result, reason: 'drawn', output: { text: '' }, usage: NO_SPEND },
+      });
     }
     case 'review':
-      return brings({ type: 'review_returned', body: { criterion: action.criterion, reviewer: action.reviewer, ...vote(seed, action.criterion, action.reviewer) } });
+      return brings({
+        type: 'review_returned',
+        body: {
+          criterion: action.criterion,
+          reviewer: action.reviewer,
+          ...vote(seed, action.criterion, action.reviewer),
+        },
+      });
     case 'extract':
       return brings(...extracted(child, run));
     case 'check_lesson': {
       const lesson = child.lessons.find(({ ref }) => ref === action.lesson);
       const missing = CHECKS.filter((name) => lesson?.checks.every(({ check }) => check !== name));
       return brings(
-        ...missing.map((check): Draft => ({ type: 'lesson_checked', body: { lesson: action.lesson, gate: 'checks', check, passed: true, reason: '' } })),
+        ...missing.map(
+          (check): Draft => ({
+            type: 'lesson_checked',
+            body: { lesson: action.lesson, gate: 'checks', check, passed: true, reason: '' },
+          }),
+        ),
       );
     }
     case 'review_lesson': {
       const title = child.lessons.find(({ ref }) => ref === action.lesson)?.lesson.title ?? '';
-      return brings({ type: 'lesson_reviewed', body: { lesson: action.lesson, reviewer: action.reviewer, ...vote(title, '', action.reviewer) } });
+      return brings({
+        type: 'lesson_reviewed',
+        body: { lesson: action.lesson, reviewer: action.reviewer, ...vote(title, '', action.reviewer) },
+      });
     }
     default:
       return action satisfies never;
@@ -62,13 +80,20 @@ export function isDone(action: Action, child: ChildState): boolean {
     case 'check':
       return child.criteria.has(action.criterion);
     case 'review':
-      return child.reviews.some(({ criterion, reviewer }) => criterion === action.criterion && reviewer === action.reviewer);
+      return child.reviews.some(
+        ({ criterion, reviewer }) => criterion === action.criterion && reviewer === action.reviewer,
+      );
     case 'extract':
       return child.sealed !== null;
     case 'check_lesson':
-      return child.lessons.some(({ ref, checks }) => ref === action.lesson && CHECKS.every((name) => checks.some(({ check }) => check === name)));
+      return child.lessons.some(
+        ({ ref, checks }) =>
+          ref === action.lesson && CHECKS.every((name) => checks.some(({ check }) => check === name)),
+      );
     case 'review_lesson':
-      return child.lessons.some(({ ref, votes }) => ref === action.lesson && votes.some(({ reviewer }) => reviewer === action.reviewer));
+      return child.lessons.some(
+        ({ ref, votes }) => ref === action.lesson && votes.some(({ reviewer }) => reviewer === action.reviewer),
+      );
     default:
       return action satisfies never;
   }
@@ -77,7 +102,11 @@ export function isDone(action: Action, child: ChildState): boolean {
 function vote(...words: (string | number)[]): { vote: 'approve' | 'reject' | 'abstain'; reason: string; usage: Usage } {
   const drawn = fate(...words) % 10;
   const value = drawn < 6 ? 'approve' : drawn < 8 ? 'reject' : 'abstain';
-  return { vote: value, reason: 'drawn', usage: { ...NO_SPEND, cost_nano_usd: 10 + drawn, input_tokens: 3, output_tokens: 1 } };
+  return {
+    vote: value,
+    reason: 'drawn',
+    usage: { ...NO_SPEND, cost_nano_usd: 10 + drawn, input_tokens: 3, output_tokens: 1 },
+  };
 }
 
 function held(view: EvaluationView, ref: LedgerRef): HeldLesson | undefined {
@@ -90,16 +119,19 @@ function held(view: EvaluationView, ref: LedgerRef): HeldLesson | undefined {
 
 function recalled(view: EvaluationView, run: RunContext): Draft {
   const offered = run.request.body.lessons.map((ref) => ({ ref, lesson: held(view, ref)?.lesson }));
-  const isRefused = ({ lesson }: { lesson: Lesson | undefined }) => lesson === undefined || fate(lesson.title) % 7 === 0;
-  const used = offered.filter((lesson) => !isRefused(lesson));
-  const layer = used.map(({ lesson }) => lesson?.text).join('\n');
+  const isRefused = ({ lesson }: { lesson: Lesson | undefined }) =>
+    lesson === undefined || fate(lesson.title) % 7 === 0;
+  const used = offered.flatMap((lesson) =>
+    isRefused(lesson) || lesson.lesson === undefined ? [] : [{ ref: lesson.ref, lesson: lesson.lesson }],
+  );
+  const layer = renderLayer(used);
   return {
     type: 'lessons_recalled',
     body: {
-      used: used.map(({ ref, lesson }) => ({ lesson: ref, tokens: lesson?.tokens ?? 0 })),
+      used: used.map(({ ref }, i) => ({ lesson: ref, tokens: layer.tokens[i] ?? 0 })),
       refused: offered.filter(isRefused).map(({ ref }) => ({ lesson: ref, code: 'drawn', reason: 'drawn' })),
-      layer: { text: layer },
-      layer_digest: sha256Hex(utf8(layer)) as Extract<Draft, { type: 'lessons_recalled' }>['body']['layer_digest'],
+      layer: { text: layer.text },
+      layer_digest: layer.digest as Extract<Draft, { type: 'lessons_recalled' }>['body']['layer_digest'],
     },
   };
 }
@@ -110,16 +142,27 @@ function usedTitles(view: EvaluationView, child: ChildState): string[] {
 
 function agentWork(child: ChildState, run: RunContext, lessons: readonly string[]): Work {
   const { seed } = run.request.body;
-  if (run.rendered.agent.kind === 'fixed') return { progress: [], result: [...lessonEvents(run, seed), answer('constant', NO_SPEND)] };
+  if (run.rendered.agent.kind === 'fixed')
+    return { progress: [], result: [...lessonEvents(run, seed), answer('constant', NO_SPEND)] };
   const spent = fate(seed, 'agent', ...lessons);
   const usage: AgentEvent = {
     type: 'usage',
-    usage: { cost_nano_usd: spent % 1000, steps: 0, input_tokens: (spent >>> 8) % 100, output_tokens: (spent >>> 16) % 10, unmeasured_calls: 0 },
+    usage: {
+      cost_nano_usd: spent % 1000,
+      steps: 0,
+      input_tokens: (spent >>> 8) % 100,
+      output_tokens: (spent >>> 16) % 10,
+      unmeasured_calls: 0,
+    },
   };
   const onTheWay: AgentEvent[] = [{ type: 'step', name: 'think' }, usage];
   const lessonsLast = lessonEvents(run, seed);
   const before = child.events;
-  const events = [...before, ...onTheWay, ...lessonsLast.flatMap((draft) => (draft.type === 'agent_reported' ? draft.body.events : []))];
+  const events = [
+    ...before,
+    ...onTheWay,
+    ...lessonsLast.flatMap((draft) => (draft.type === 'agent_reported' ? draft.body.events : [])),
+  ];
   return {
     progress: [{ type: 'agent_reported', body: { events: onTheWay } }],
     result: [...lessonsLast, answer('exited', reportedUsage(events))],

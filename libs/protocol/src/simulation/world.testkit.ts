@@ -64,7 +64,13 @@ export class World {
 
   /** Runs later; for a process only if it still lives in the same incarnation, and after its pause if it is paused. */
   later(delay: number, process: Process | null, run: () => void): void {
-    const item = { at: this.now + Math.max(0, delay), order: this.order++, process, incarnation: process?.incarnation ?? 0, run };
+    const item = {
+      at: this.now + Math.max(0, delay),
+      order: this.order++,
+      process,
+      incarnation: process?.incarnation ?? 0,
+      run,
+    };
     const { queue } = this;
     let i = queue.length;
     queue.push(item);
