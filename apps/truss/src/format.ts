@@ -86,3 +86,24 @@ export function oneLine(text: string, max = Number.POSITIVE_INFINITY): string {
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
+
+/** Columns that a plain text takes on a terminal: East Asian characters and emoji take two. */
+export function columnsOf(text: string): number {
+  return [...text].length + (text.match(WIDE)?.length ?? 0);
+}
+
+/** Cuts a plain text to so many columns. */
+export function fitColumns(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let cut = '';
+  let used = 0;
+  for (const character of text) {
+    used += columnsOf(character);
+    if (used > columns - 1) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}

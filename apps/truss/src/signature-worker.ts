@@ -31,16 +31,13 @@ parentPort?.on('message', ({ id, keys, table, bytes }: SignatureTask) => {
   const objects = keys.map(keyOf);
   const holds = new Uint8Array(table.length / 4);
   for (let i = 0; i < holds.length; i++) {
-    const [key = 0, message = 0, length = 0, signature = 0] = table.subarray(4 * i, 4 * i + 4);
-    const object = objects[key];
+    const at = 4 * i;
+    const message = table[at + 1] ?? 0;
+    const signature = table[at + 3] ?? 0;
+    const object = objects[table[at] ?? -1];
     if (object === undefined) continue;
-    const good = verify(
-      null,
-      bytes.subarray(message, message + length),
-      object,
-      bytes.subarray(signature, signature + 64),
-    );
-    holds[i] = good ? 1 : 0;
+    const signed = bytes.subarray(message, message + (table[at + 2] ?? 0));
+    holds[i] = verify(null, signed, object, bytes.subarray(signature, signature + 64)) ? 1 : 0;
   }
   parentPort?.postMessage({ id, holds } satisfies SignatureAnswer, [holds.buffer]);
 });

@@ -169,9 +169,10 @@ async function printReport(
   flags: RunFlags,
   { db, terminal: { out, err } }: Context,
 ): Promise<ExitCode> {
+  // Parsed, so that it reads in the order of the schema and not in that of the signed bytes.
   const typed: EvalReport = reportSchema.parse(report);
   try {
-    await out.write(`${JSON.stringify(report, null, 2)}\n`);
+    await out.write(`${JSON.stringify(typed, null, 2)}\n`);
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error;
   }

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Verdict } from '#lib/ledger';
-import { duration, oneLine, usd, whole } from '../format.js';
+import { columnsOf, duration, fitColumns, oneLine, usd, whole } from '../format.js';
 import type { Output } from '../terminal.js';
 import type { ProgressEvent, Reporter, RunName } from './events.js';
 import { armText, startedLine, stoppingLine } from './plain.js';
@@ -90,7 +90,7 @@ function runText(run: RunName & { steps: number }): string {
 /** Cuts a painted line to a width; what is cut takes its colours with it. */
 function fit(line: string, width: number): string {
   const plain = stripVTControlCharacters(line);
-  return plain.length <= width ? line.trimEnd() : `${plain.slice(0, Math.max(0, width - 1))}…`;
+  return columnsOf(plain) <= width ? line.trimEnd() : fitColumns(plain, width);
 }
 
 /** A live block that is redrawn in place, and gone when it is closed. */

@@ -1,5 +1,4 @@
 import { type EvalReport, reportSchema } from '#lib/evaluation';
-import type { JsonObject } from '#lib/ledger';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
 import { EXIT, type ExitCode, stoppedError } from '../exit-codes.js';
@@ -10,20 +9,17 @@ import { markdownReport } from './markdown.js';
 /** `truss report`: the body of the `eval_report` that joined the chain, with the ref of its entry. */
 export async function runReport(id: string, format: 'json' | 'md', { db, terminal }: Context): Promise<ExitCode> {
   const report = await withDatabase(db, (database) => reportOf(id, database));
-  const text = format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(reportSchema.parse(report));
+  const text = format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(report);
   await terminal.out.write(text);
   return EXIT.done;
 }
 
 /** @throws CliError where it is unknown, or has no report */
-export async function reportOf(
-  id: string,
-  database: ReadDatabase,
-): Promise<JsonObject & Pick<EvalReport, 'report_ref'>> {
+export async function reportOf(id: string, database: ReadDatabase): Promise<EvalReport> {
   const { db } = database;
   const evaluation = evaluationId(id, db);
   const state = await readParent(database, evaluation);
-  if (state.report !== null) return { ...state.report.body, report_ref: state.report.ref };
+  if (state.report !== null) return reportSchema.parse({ ...state.report.body, report_ref: state.report.ref });
   const known = state.started !== null || (await requestOf(database, evaluation)) !== null;
   if (!known) throw notFound(id, db);
   if (state.closed !== null && state.closed.body.outcome !== 'complete') {

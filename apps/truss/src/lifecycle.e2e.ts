@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { AGENT, agentContract, BIN, fixedContract, idIn, LEARNING, workplace } from './cli.testkit.js';
+
+function slow(): ReturnType<typeof workplace> & { readonly args: readonly string[] } {
+  const place = workplace();
+  place.write('agent.mjs', AGENT);
+  place.write('c.toml', agentContract(6, 80, LEARNING));
+  return { ...place, args: ['eval', '--contract', 'c.toml', '--repeats', '3', '--db', place.db] };
+}
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s stops with exit 6 and says how to resume; resumed, nothing is lost or done twice',
+  async (signal) => {
+    const { start, run, args, db } = slow();
+    const stopped = start(args);
+    await stopped.shows('[2/6]');
+    stopped.process.kill(signal);
+    const { code, stdout, stderr } = await stopped.ended;
+    expect(code).toBe(6);
+    expect(stdout).toBe('');
+    const id = idIn(stderr);
+    expect(stderr).toContain(`truss eval --resume ${id} --db ${db}`);
+    expect((await run(['list', '--db', db])).stdout).toMatch(/stepper +open +2\/6/);
+
+    const resumed = await run(['eval', '--resume', id, '--db', db]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stderr).toContain('2 of them done');
+    expect(resumed.stderr).not.toContain('[2/6]');
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ eval_run_id: id, runs: 3 });
+    expect((await run(['verify', id, '--db', db])).code).toBe(0);
+    const again = await run(['eval', '--resume', id, '--db', db]);
+    expect(again.stdout).toBe(resumed.stdout);
+  },
+);
+
+test('after SIGKILL the evaluation resumes from its ledger', async () => {
+  const { start, run, args, db } = slow();
+  const killed = start(args);
+  await killed.shows('[1/6]');
+  killed.process.kill('SIGKILL');
+  const { stderr } = await killed.ended;
+  const resumed = await run(['eval', '--resume', idIn(stderr), '--db', db]);
+  expect(resumed.code).toBe(0);
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ eval_run_id: idIn(stderr), runs: 3 });
+  expect((await run(['verify', idIn(stderr), '--db', db])).code).toBe(0);
+});
+
+test('one process drives a database: the second is told so, and readers are free', async () => {
+  const { start, run, args, db } = slow();
+  const driving = start(args);
+  await driving.shows('[1/6]');
+  const second = await run(args);
+  expect(second.code).toBe(2);
+  expect(second.stderr).toMatch(/another truss process drives .* --db/);
+  expect((await run(['list', '--db', db])).stdout).toMatch(/stepper +running +\d\/6/);
+  driving.process.kill('SIGINT');
+  await driving.ended;
+});
+
+test('another process cancels: the one that drives exits 6 with the reason, and the ledger is ended', async () => {
+  const { start, run, args, db } = slow();
+  const driving = start(args);
+  await driving.shows('[1/6]');
+  const [{ eval_run_id: id }] = (await run(['list', '--json', '--db', db])).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const cancelled = await run(['cancel', id, '--reason', 'wrong contract', '--db', db]);
+  expect(cancelled.stdout).toContain(`${id} is cancelled`);
+  expect(cancelled.code).toBe(0);
+  const { code, stderr } = await driving.ended;
+  expect(code).toBe(6);
+  expect(stderr).toMatch(/was cancelled after \d of 6 runs: wrong contract/);
+  expect((await run(['verify', id, '--db', db])).stdout).toMatch(/^ended /);
+});
+
+test('an interrupted evaluation is cancelled without running anything', async () => {
+  const { start, run, args, db } = slow();
+  const stopped = start(args);
+  await stopped.shows('[1/6]');
+  stopped.process.kill('SIGINT');
+  const id = idIn((await stopped.ended).stderr);
+  const cancelled = await run(['cancel', id, '--db', db]);
+  expect(cancelled.code).toBe(0);
+  const ledger = await run(['ledger', id, '--db', db]);
+  expect(ledger.stdout).toMatch(/eval_closed +coordinator +cancelled, \d anchors?: cancelled by hand/);
+  const again = await run(['cancel', id, '--db', db]);
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('was cancelled before');
+});
+
+test('a flipped bit in any entry makes --verify name its ledger and seq, and exit 4', async () => {
+  const { db, run, write } = workplace();
+  write('c.toml', fixedContract());
+  const id = JSON.parse((await run(['eval', '--contract', 'c.toml', '--repeats', '1', '--db', db])).stdout).eval_run_id;
+  const file = new DatabaseSync(db);
+  const entries = file
+    .prepare('SELECT position, payload FROM entries ORDER BY position')
+    .all()
+    .map((row) => ({ position: Number(row['position']), payload: row['payload'] as Uint8Array }));
+  const write1 = file.prepare('UPDATE entries SET payload = ? WHERE position = ?');
+  expect(entries.length).toBeGreaterThan(15);
+  for (const { position, payload } of everyFourth(entries)) {
+    const { ledger, seq } = JSON.parse(new TextDecoder().decode(payload));
+    const flipped = payload.slice();
+    flipped[20] = (flipped[20] ?? 0) ^ 1;
+    write1.run(flipped, position);
+    const { code, stdout } = await run(['--db', db, '--verify', id]);
+    expect(stdout).toContain(`${ledger}#${seq}`);
+    expect(code).toBe(4);
+    write1.run(payload, position);
+  }
+  file.close();
+  expect((await run(['--db', db, '--verify', id])).code).toBe(0);
+});
+
+// The first, the last and some between; the library's own tests flip every bit.
+function everyFourth<T>(items: readonly T[]): T[] {
+  return items.filter((_, at) => at % 4 === 0 || at === items.length - 1);
+}
+
+test('a request id names one evaluation: asked again it is answered by its report, with other settings it is refused', async () => {
+  const { db, run, write } = workplace();
+  write('c.toml', fixedContract());
+  const args = ['eval', '--contract', 'c.toml', '--request-id', 'nightly-1', '--db', db];
+  const first = await run([...args, '--repeats', '1']);
+  const again = await run([...args, '--repeats', '1']);
+  expect(again.stdout).toBe(first.stdout);
+  const other = await run([...args, '--repeats', '2']);
+  expect(other.code).toBe(2);
+  expect(other.stderr).toContain('the request id nightly-1 was used');
+});
+
+test('a reader that closes the pipe early gets no stack trace', async () => {
+  const { db, run, write, folder } = workplace();
+  write('c.toml', fixedContract());
+  const id = JSON.parse((await run(['eval', '--contract', 'c.toml', '--repeats', '3', '--db', db])).stdout).eval_run_id;
+  const shell = (line: string) =>
+    new Promise<{ code: number | null; stderr: string }>((resolve) => {
+      const child = spawn('bash', ['-o', 'pipefail', '-c', line], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      child.once('close', (code) => resolve({ code, stderr }));
+    });
+  const truss = `"${process.execPath}" "${BIN}"`;
+  expect(await shell(`${truss} ledger ${id} --json --db ${db} | head -1`)).toEqual({ code: 0, stderr: '' });
+  const evaluated = await shell(`${truss} eval --contract c.toml --repeats 1 --db ${db} | true`);
+  expect(evaluated.code).toBe(0);
+  expect(evaluated.stderr).not.toMatch(/EPIPE|\n {4}at /);
+});
