@@ -37,11 +37,12 @@ export function openLive(provider: Provider & { kind: LiveKind }, deps: LiveDeps
   const gate = (deps.gates ?? processGates).of(provider);
 
   async function attempt(request: ModelRequest, signal: AbortSignal, timeoutMs: number) {
+    const exchange = openExchange(key, () => clock.wall());
+    // Before the time runs: the first call loads the SDK.
+    const model = await languageModel(kind, baseUrl, request.model, exchange.fetch);
     const timer = new AbortController();
     const alarm = setTimeout(() => timer.abort(), Math.min(Math.ceil(timeoutMs), MAX_TIMER_MS));
-    const exchange = openExchange(key, () => clock.wall());
     try {
-      const model = await languageModel(kind, baseUrl, request.model, exchange.fetch);
       const result = await model.doGenerate(callSettings(request, AbortSignal.any([signal, timer.signal])));
       if (exchange.body === null) throw badAnswer('nothing');
       return readAnswer(kind, result, exchange.body, key);
@@ -62,6 +63,8 @@ export function openLive(provider: Provider & { kind: LiveKind }, deps: LiveDeps
             'JSON of another shape',
             safeCause(error, () => 'it does not fit the protocol'),
           );
+    } finally {
+      clearTimeout(alarm);
     }
   }
 

@@ -7,9 +7,18 @@ import { openLive } from './live.js';
 import type { CallOptions, ModelAnswer, ModelPort, ModelRequest } from './port.js';
 import { defaultPolicy, type RetryPolicy } from './retry.js';
 import type { LiveKind } from './sdk.js';
-import { type ScriptedEndpoint, type Script, scriptedEndpoint } from './scripted-endpoint.testkit.js';
+import { type ScriptedEndpoint, type Script, type Step, scriptedEndpoint } from './scripted-endpoint.testkit.js';
 
 export const CANARY = 'sk-canary-4f1c9a7e2b8d6053';
+
+export const fine: Step = { kind: 'reply', text: 'fine' };
+
+export const raw = (status: number, body?: string, headers?: Record<string, string>): Step => ({
+  kind: 'raw',
+  status,
+  ...(body === undefined ? {} : { body }),
+  ...(headers === undefined ? {} : { headers }),
+});
 
 export function request(change: Partial<ModelRequest> = {}): ModelRequest {
   return {

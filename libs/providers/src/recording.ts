@@ -1,4 +1,4 @@
-import { appendFile, open, readFile } from 'node:fs/promises';
+import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { z } from 'zod';
 import { ProviderError } from './errors.js';
 import type { ModelAnswer } from './port.js';
@@ -62,8 +62,7 @@ export async function readRecording(path: string, shown: string, growing: boolea
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   if (whole !== text) {
     if (!growing) throw unreadable(`The recording ${shown} ends within a line; record again what its last run asked.`);
-    const file = await open(path, 'r+');
-    await file.truncate(Buffer.byteLength(whole)).finally(() => file.close());
+    await truncate(path, Buffer.byteLength(whole));
   }
   return whole
     .split('\n')

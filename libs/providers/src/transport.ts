@@ -77,10 +77,11 @@ async function ask(
 
 /** The whole text, or `null` when there is more than `maxBytes`. */
 async function readText(response: Response, maxBytes: number): Promise<string | null> {
-  if (response.body === null) return '';
+  const body: AsyncIterable<Uint8Array> | null = response.body;
+  if (body === null) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     // Leaving the loop cancels the stream, and with it the connection.
     if (bytes > maxBytes) return null;
