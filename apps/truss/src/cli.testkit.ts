@@ -67,7 +67,7 @@ export function start(args: readonly string[], { cwd, env = {} }: { cwd: string;
 }
 
 /** A folder of its own, and the command line in it. */
-export function workplace(): {
+export function workplace(finished: (then: () => void) => void = onTestFinished): {
   folder: string;
   db: string;
   run(args: readonly string[], env?: Env): Promise<Ended>;
@@ -76,7 +76,7 @@ export function workplace(): {
   write(name: string, content: string): string;
 } {
   const folder = mkdtempSync(join(tmpdir(), 'truss-cli-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  finished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const begin = (args: readonly string[], env?: Env) =>
     start(args, { cwd: folder, ...(env === undefined ? {} : { env }) });
   return {

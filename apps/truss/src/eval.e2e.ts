@@ -14,7 +14,7 @@ const isReport = new Ajv2020({ strict: true }).compile(schema);
 
 test('the repair example runs to a report that fits its schema and verifies, learning and all', async () => {
   const { db, run } = workplace();
-  const evaluated = await run(['eval', '--contract', EXAMPLE, '--repeats', '2', '--seed', '3', '--db', db]);
+  const evaluated = await run(['eval', '--contract', EXAMPLE, '--repeats', '2', '--seed', '1', '--db', db]);
   expect(evaluated.stderr).toContain('[4/4]');
   expect(evaluated.code).toBe(0);
   const report = JSON.parse(evaluated.stdout);

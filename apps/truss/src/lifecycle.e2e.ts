@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { AGENT, agentContract, BIN, fixedContract, idIn, LEARNING, workplace } from './cli.testkit.js';
 
-function slow(): ReturnType<typeof workplace> & { readonly args: readonly string[] } {
+function slow(steps = 6): ReturnType<typeof workplace> & { readonly args: readonly string[] } {
   const place = workplace();
   place.write('agent.mjs', AGENT);
-  place.write('c.toml', agentContract(6, 80, LEARNING));
+  place.write('c.toml', agentContract(steps, 80, LEARNING));
   return { ...place, args: ['eval', '--contract', 'c.toml', '--repeats', '3', '--db', place.db] };
 }
 
@@ -48,9 +48,9 @@ test('after SIGKILL the evaluation resumes from its ledger', async () => {
 });
 
 test('one process drives a database: the second is told so, and readers are free', async () => {
-  const { start, run, args, db } = slow();
+  const { start, run, args, db } = slow(60);
   const driving = start(args);
-  await driving.shows('[1/6]');
+  await driving.shows('seed');
   const second = await run(args);
   expect(second.code).toBe(2);
   expect(second.stderr).toMatch(/another truss process drives .* --db/);
@@ -60,9 +60,9 @@ test('one process drives a database: the second is told so, and readers are free
 });
 
 test('another process cancels: the one that drives exits 6 with the reason, and the ledger is ended', async () => {
-  const { start, run, args, db } = slow();
+  const { start, run, args, db } = slow(60);
   const driving = start(args);
-  await driving.shows('[1/6]');
+  await driving.shows('seed');
   const [{ eval_run_id: id }] = (await run(['list', '--json', '--db', db])).stdout
     .trimEnd()
     .split('\n')

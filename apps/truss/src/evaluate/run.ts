@@ -2,8 +2,8 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { loadContract, unsupportedReason } from '#lib/contract';
-import { type EvalReport, type EvalRequested, evaluationOf, reportSchema, requestDigest } from '#lib/evaluation';
-import { type EvalRunId, evalRunId, type JsonObject } from '#lib/ledger';
+import { type EvalReport, type EvalRequested, evaluationOf, requestDigest } from '#lib/evaluation';
+import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, requestOf, withDatabase } from '../database.js';
@@ -13,6 +13,7 @@ import { barReporter } from '../progress/bar.js';
 import type { Reporter } from '../progress/events.js';
 import { jsonReporter } from '../progress/json.js';
 import { plainReporter } from '../progress/plain.js';
+import { presentReport } from '../report/present.js';
 import { type Output, OutputClosed } from '../terminal.js';
 import { type Driven, drive } from './drive.js';
 import { type EvalFlags, requestFor } from './settings.js';
@@ -141,7 +142,7 @@ async function conclude(
   const resume = `Everything that was confirmed is kept. Go on with:\n  ${resumeCommand(id, context.db)}`;
   switch (end.kind) {
     case 'reported':
-      return printReport({ ...end.report, report_ref: end.ref }, flags, context);
+      return printReport(presentReport(end.report, end.ref), flags, context);
     case 'closed':
       throw stoppedError(
         `${id} was ${end.outcome === 'failed' ? 'ended' : 'cancelled'} ${after}: ${oneLine(end.reason)}. There is no report. Its ledger stays:\n` +
@@ -165,17 +166,15 @@ async function conclude(
 
 /** A measured `fail` is a result, not an error, unless it was to be a gate. */
 async function printReport(
-  report: JsonObject,
+  report: EvalReport,
   flags: RunFlags,
   { db, terminal: { out, err } }: Context,
 ): Promise<ExitCode> {
-  // Parsed, so that it reads in the order of the schema and not in that of the signed bytes.
-  const typed: EvalReport = reportSchema.parse(report);
   try {
-    await out.write(`${JSON.stringify(typed, null, 2)}\n`);
+    await out.write(`${JSON.stringify(report, null, 2)}\n`);
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error;
   }
-  if (flags.progress !== 'json') await err.write(`\n${summaryLines(typed, db, err.paint).join('\n')}\n`);
-  return flags.gate === true && typed.verdict === 'fail' ? EXIT.gate : EXIT.done;
+  if (flags.progress !== 'json') await err.write(`\n${summaryLines(report, db, err.paint).join('\n')}\n`);
+  return flags.gate === true && report.verdict === 'fail' ? EXIT.gate : EXIT.done;
 }

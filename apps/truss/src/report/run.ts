@@ -1,10 +1,11 @@
-import { type EvalReport, reportSchema } from '#lib/evaluation';
+import type { EvalReport } from '#lib/evaluation';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
 import { EXIT, type ExitCode, stoppedError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
 import { readParent } from '../read-parent.js';
 import { markdownReport } from './markdown.js';
+import { presentReport } from './present.js';
 
 /** `truss report`: the body of the `eval_report` that joined the chain, with the ref of its entry. */
 export async function runReport(id: string, format: 'json' | 'md', { db, terminal }: Context): Promise<ExitCode> {
@@ -19,7 +20,7 @@ export async function reportOf(id: string, database: ReadDatabase): Promise<Eval
   const { db } = database;
   const evaluation = evaluationId(id, db);
   const state = await readParent(database, evaluation);
-  if (state.report !== null) return reportSchema.parse({ ...state.report.body, report_ref: state.report.ref });
+  if (state.report !== null) return presentReport(state.report.body, state.report.ref);
   const known = state.started !== null || (await requestOf(database, evaluation)) !== null;
   if (!known) throw notFound(id, db);
   if (state.closed !== null && state.closed.body.outcome !== 'complete') {
