@@ -163,6 +163,20 @@ test('a call leaves no timer behind that would keep the process alive', async ()
 });
 
 describe('the limits of a provider', () => {
+  test('let a call that waits for its turn give up with the time of its run', async () => {
+    const { call, fails, endpoint } = await scene([{ kind: 'hang' }], {
+      limits: { maxConcurrent: 1 },
+      clock: systemClock,
+    });
+    const stop = new AbortController();
+    const first = call({}, { signal: stop.signal });
+    const error = await fails({}, { deadlineMs: 50 });
+    stop.abort();
+    await expect(first).rejects.toThrow('stopped');
+    expect(error).toMatchObject({ code: 'provider_gave_up', attempts: 0, unmeasuredAttempts: 0 });
+    expect(endpoint.asked.length).toBeLessThanOrEqual(1);
+  });
+
   test('let no more calls through at once, and all of them in the end', async () => {
     const { call, endpoint } = await scene(
       async () => {

@@ -223,6 +223,14 @@ describe('any answer', () => {
     expect(answer.raw_usage).toBe(usage === null ? null : JSON.stringify(usage));
   });
 
+  test('says what of the request the provider could not be told', async () => {
+    const { call, endpoint } = await scene([{ kind: 'reply', text: 'x' }], { kind: 'openai' });
+    const { warnings } = await call({ model: 'o3', temperature: 0.5 });
+    expect(warnings).toEqual([expect.stringContaining('temperature is not supported for reasoning models')]);
+    expect(endpoint.asked[0]?.body).toMatchObject({ model: 'o3', max_completion_tokens: 100 });
+    expect(endpoint.asked[0]?.body['temperature']).toBeUndefined();
+  });
+
   test('of which more was cached, or reasoned, than there is at all leaves these unknown', async () => {
     const usage = {
       prompt_tokens: 10,
