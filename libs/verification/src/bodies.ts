@@ -1,7 +1,7 @@
 import {
   type AttachmentRef,
   attachedBody,
-  type Blob,
+  attachmentSchema,
   type Entry,
   type EntryType,
   LedgerError,
@@ -60,7 +60,7 @@ export class Bodies {
       this.findings.information(
         'attachment_missing',
         stored,
-        `a transcript of ${stored.type} is gone: attachment ${ref.sha256} ${what}`,
+        `attachment ${ref.sha256} of ${stored.type} is gone: it ${what}`,
       );
     else
       this.findings.error(
@@ -73,7 +73,7 @@ export class Bodies {
 
   /** Says which long texts of a transcript are gone. */
   async transcripts(stored: Stored, entry: Entry): Promise<void> {
-    for (const blob of blobsOf(entry)) if ('sha256' in blob) await this.bytes(stored, blob, true);
+    for (const blob of blobsOf(entry)) await this.bytes(stored, blob, true);
   }
 
   async #readAttached(stored: Stored): Promise<Typed> {
@@ -97,16 +97,25 @@ export class Bodies {
   }
 }
 
-function blobsOf(entry: Entry): Blob[] {
-  switch (entry.type) {
-    case 'lessons_recalled':
-      return [entry.body.layer];
-    case 'workspace_changed':
-      return [entry.body.content];
-    case 'answer_submitted':
-    case 'criterion_checked':
-      return [entry.body.output];
-    default:
-      return [];
+/** Types whose long texts stand outside the entry. */
+const WITH_BLOBS: ReadonlySet<EntryType> = new Set([
+  'lessons_recalled',
+  'model_call_started',
+  'model_call_completed',
+  'tool_called',
+  'workspace_changed',
+  'answer_submitted',
+  'criterion_checked',
+]);
+
+export function mayNameBlobs({ type }: Entry): boolean {
+  return WITH_BLOBS.has(type);
+}
+
+function* blobsOf(entry: Entry): Generator<AttachmentRef> {
+  for (const value of Object.values(entry.body)) {
+    if (typeof value !== 'object' || value === null || !('sha256' in value)) continue;
+    const blob = attachmentSchema.safeParse(value);
+    if (blob.success) yield blob.data;
   }
 }

@@ -8,6 +8,7 @@ import {
   type Writer,
   writerOf,
 } from '#lib/ledger';
+import { faultAfter } from './check-links.js';
 import type { Context } from './context.js';
 import type { Stored } from './entry-index.js';
 
@@ -71,7 +72,8 @@ export function readForwards(
   const sorted = context.index.ledger(ledger).toSorted((a, b) => a.seq - b.seq || (a.hash < b.hash ? -1 : 1));
   const writers = new Map<EntryHash, Writer>();
   for (const entry of sorted) {
-    const isNext = entry.seq === 0 || context.index.get(entry.prev)?.seq === entry.seq - 1;
+    const before = context.index.get(entry.prev);
+    const isNext = entry.seq === 0 || (before?.seq === entry.seq - 1 && faultAfter(before.type, entry.type) === null);
     const writer = isNext ? writerAfter(entry, writers.get(entry.prev), origin, kind) : null;
     if (writer !== null) writers.set(entry.hash, writer);
   }
@@ -116,8 +118,10 @@ function isBetter(a: Branch, b: Branch): boolean {
 /** The writer once this entry joined; `null` where it cannot join. */
 function writerAfter(entry: Stored, before: Writer | undefined, origin: EntryHash, kind: LedgerKind): Writer | null {
   if (!mayWrite(entry.role, kind, entry.type) || entry.type === 'eval_report') return null;
-  if (entry.seq === 0) return entry.prev === origin ? writerOf(entry) : null;
-  if (before === undefined) return null;
+  const isFirst = entry.type === (kind === 'evaluation' ? 'eval_started' : 'run_started');
+  if (entry.seq === 0) return isFirst && entry.prev === origin ? writerOf(entry) : null;
+  if (before === undefined || isFirst) return null;
   if (entry.type !== 'writer_changed') return sameWriter(before, entry) ? before : null;
-  return sameWriter(before, (entry.body as BodyOf<'writer_changed'>).displaced) ? writerOf(entry) : null;
+  const { displaced } = entry.body as BodyOf<'writer_changed'>;
+  return sameWriter(before, displaced) && !sameWriter(displaced, entry) ? writerOf(entry) : null;
 }

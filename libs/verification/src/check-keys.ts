@@ -1,12 +1,17 @@
 import type { EntryHash, KeyId } from '#lib/ledger';
 import type { Context } from './context.js';
 import { isAccepted } from './key-table.js';
+import type { Walked } from './walk-evaluation.js';
 
 /**
  * Step 10: a key that is retired or stolen still signs for the evaluations whose heads the trust store lists, and for no other; what time an entry claims does not
  * matter. Says whether one operator holds every key that signed a chain.
  */
-export function checkKeys(context: Context, onChain: ReadonlySet<EntryHash>, head: EntryHash | null): boolean {
+export function checkKeys(
+  context: Context,
+  { onChain, pinnedKeys }: Pick<Walked, 'onChain' | 'pinnedKeys'>,
+  head: EntryHash | null,
+): boolean {
   const { index, keys, findings, evaluation } = context;
   const signers = new Set<KeyId>();
   const operators = new Set<string>();
@@ -17,6 +22,9 @@ export function checkKeys(context: Context, onChain: ReadonlySet<EntryHash>, hea
     const key = keys.get(entry.key);
     if (key === undefined) continue;
     operators.add(key.operator);
+    if (pinnedKeys?.has(key.id) === false) {
+      findings.error('key_unknown', entry, `key ${key.id} is not in the trust store that this evaluation pins`);
+    }
     if (head !== null && !isAccepted(key, head)) {
       findings.error(
         'key_revoked',

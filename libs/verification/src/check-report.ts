@@ -1,5 +1,5 @@
 import { buildReport, type EvaluationState, type EvalReport, planOf } from '#lib/evaluation';
-import { canonicalJson, type EntryOf, type JsonObject, type JsonValue, refOf } from '#lib/ledger';
+import { canonicalJson, type EntryOf, type JsonObject, type JsonValue, LedgerError, refOf } from '#lib/ledger';
 import type { Context } from './context.js';
 
 /** The report as everybody derives it from the entries; `null` where their numbers are such that none can be. */
@@ -39,14 +39,24 @@ export function reportFault(
   entry: EntryOf<'eval_report'>,
 ): string | null {
   const planned = planOf(state).statistics.method_version;
-  if (planned === derived.evidence.method_version) return firstDifference(derived, entry.body, '');
+  if (planned === derived.evidence.method_version) return difference(derived, entry.body);
   context.findings.information(
     'evidence_unchecked',
     entry,
     `evidence by method version ${planned} was not derived again: verify with a version that knows it`,
   );
   const without = ({ evidence: _e, summary: _s, ...rest }: JsonObject): JsonObject => rest;
-  return firstDifference(without(derived), without(entry.body), '');
+  return difference(without(derived), without(entry.body));
+}
+
+/** Sums past 2^53 cannot be written exactly, so no honest report holds them. */
+function difference(derived: JsonObject, signed: JsonObject): string | null {
+  try {
+    return firstDifference(derived, signed, '');
+  } catch (error) {
+    if (error instanceof LedgerError) return 'no report can be derived: its numbers are too large to be exact';
+    throw error;
+  }
 }
 
 function firstDifference(derived: JsonValue, signed: JsonValue | undefined, path: string): string | null {

@@ -1,6 +1,7 @@
 import { type ChildRecord, evolve, type EvaluationState, planOf } from '#lib/evaluation';
 import type { Entry, LedgerRef } from '#lib/ledger';
 import type { HeldLesson } from '#lib/lessons';
+import { mayNameBlobs } from './bodies.js';
 import { checkLessons } from './check-lessons.js';
 import { LinkCheck } from './check-links.js';
 import { checkUsage } from './check-usage.js';
@@ -36,7 +37,7 @@ export async function checkRun(
     else {
       entries.push(typed.entry);
       if (sound) evolve(state, typed.entry);
-      if (hasTranscript(typed.entry)) await context.bodies.transcripts(stored, typed.entry);
+      if (mayNameBlobs(typed.entry)) await context.bodies.transcripts(stored, typed.entry);
     }
   }
   if (!sound) return null;
@@ -50,15 +51,6 @@ export async function checkRun(
   checkUsage(context, entries, run);
   if (arm !== undefined) checkLessons(context, entries, run, { record, arm, contract, known });
   return { entries, derived: true };
-}
-
-function hasTranscript({ type }: Entry): boolean {
-  return (
-    type === 'lessons_recalled' ||
-    type === 'workspace_changed' ||
-    type === 'answer_submitted' ||
-    type === 'criterion_checked'
-  );
 }
 
 /** The run says that it ran what was asked for: this request, this contract, this budget. */

@@ -15,12 +15,15 @@ export function checkUsage(context: Context, chain: readonly Entry[], run: Child
         events.length = 0;
         break;
       case 'agent_reported':
-        events.push(...entry.body.events);
+        for (const event of entry.body.events) events.push(event);
         break;
       case 'answer_submitted': {
+        // What a model agent spent is the sum of its calls, which are entries of their own.
+        if (run.calls.some(({ started }) => started.purpose === 'agent')) break;
         const reported = entry.body.ended === 'constant' ? NO_SPEND : reportedUsage(events);
-        if (!sameUsage(entry.body.usage, reported))
+        if (!sameUsage(entry.body.usage, reported)) {
           wrong(entry, 'the usage of the agent is not the sum of what it reported');
+        }
         break;
       }
       case 'run_sealed':

@@ -1,4 +1,5 @@
-import { type Action, decideRun, type RunContext } from '#lib/child-run';
+import type { Action, RunContext } from '#lib/child-run';
+import { decideRun } from '../../child-run/src/decide.js';
 import { type Contract, contractSchema, renderCase } from '#lib/contract';
 import {
   ARMS,
@@ -42,7 +43,6 @@ import {
   toHex,
   trustStoreBytes,
   type TrustStore,
-  trustStoreDigest,
   utf8,
 } from '#lib/ledger';
 import {
@@ -144,6 +144,10 @@ export interface Script {
   readonly cancelAfter?: number;
   readonly operator?: string;
   readonly seed?: number;
+  /** What every agent notes. */
+  readonly note?: string;
+  /** Bytes to pin as the trust store, in place of the right ones. */
+  readonly pinned?: Uint8Array;
   /** Called before each child entry: take-overs and the like go in here. */
   readonly disturb?: (log: ScriptedLog, ledger: LedgerId) => Promise<void>;
 }
@@ -248,7 +252,8 @@ export async function evaluate(script: Script = {}): Promise<Evaluated> {
     log.attachments.set(sha256Hex(bytes), bytes);
     return { lesson: proof.lesson, proof: { sha256: sha256Hex(bytes), size: bytes.length } };
   });
-  log.attachments.set(trustStoreDigest(trust), trustStoreBytes(trust));
+  const pinned = script.pinned ?? trustStoreBytes(trust);
+  log.attachments.set(sha256Hex(pinned), pinned);
   const accepted: EvalAccepted = {
     kind: 'eval',
     eval_run_id: evaluation,
@@ -269,7 +274,7 @@ export async function evaluate(script: Script = {}): Promise<Evaluated> {
       files: [],
     },
   };
-  const store = { sha256: trustStoreDigest(trust), size: trustStoreBytes(trust).length };
+  const store = { sha256: sha256Hex(pinned), size: pinned.length };
   await log.append(evaluation, startedDraft(accepted, store, { truss: '0.1.0', node: '24' }), coordinator);
   for (;;) {
     const cancelled = script.cancelAfter !== undefined && log.entries.length >= script.cancelAfter ? 'enough' : null;
@@ -348,6 +353,7 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
     case 'agent': {
       const events = [
         { type: 'step', name: 'think' },
+        { type: 'note', text: script.note ?? 'done' },
         {
           type: 'usage',
           usage: { cost_nano_usd: 1000, steps: 1, input_tokens: 20, output_tokens: 5, unmeasured_calls: 0 },
@@ -460,7 +466,7 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
         },
       ];
     default:
-      return action satisfies never;
+      throw new Error(`a scripted run has no ${action.kind}`);
   }
 }
 

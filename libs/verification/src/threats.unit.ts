@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type BodyOf,
   canonicalJson,
@@ -28,6 +28,8 @@ import {
 import { type Attack, codes, named, resign, verifyRecords } from './attack.testkit.js';
 import { type Evaluated, evaluate, executor, recordsOf, SIGNERS, signerOf, trustOf } from './evaluation.testkit.js';
 import { FINDING_CODES, type VerificationResult } from './index.js';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const ALL: readonly Role[] = ['coordinator', 'executor', 'projector'];
 let run: Evaluated;
@@ -323,6 +325,17 @@ describe('forged numbers (P)', () => {
       expect([path, named(result)]).toEqual([path, [place(report, 'report_mismatch')]]);
     }
   }, 120_000);
+
+  test('numbers too large to be exact', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const huge: Attack['change'] = (_, draft) =>
+      draft.type === 'child_anchor'
+        ? [{ ...draft, body: { ...draft.body, usage: { ...draft.body.usage, steps: most } } }]
+        : undefined;
+    const result = await attacked({ holds: ALL, change: huge });
+    expect(result.result).toBe('invalid');
+    expect(codes(result)).toEqual(expect.arrayContaining(['usage_mismatch', 'report_mismatch']));
+  });
 
   test('a second, different report beside or after the first', async () => {
     const report = find('eval_report');

@@ -51,7 +51,7 @@ export async function verifyEvaluation(input: VerifyInput): Promise<Verification
   if (context.index.size === 0) return notFound(context, input);
   const walked = await new EvaluationWalk(context).run();
   const head = walked.parent.at(-1)?.hash ?? null;
-  const single = checkKeys(context, walked.onChain, head);
+  const single = checkKeys(context, walked, head);
   await checkOffChain(context, {
     state: walked.state,
     onChain: walked.onChain,

@@ -29,6 +29,7 @@ import { checkRun } from './check-run.js';
 import type { Context } from './context.js';
 import type { Stored } from './entry-index.js';
 import { readParent } from './parent-chain.js';
+import { readPinnedKeys } from './pinned-keys.js';
 import { checkStartingLessons } from './starting-lessons.js';
 
 export interface Walked {
@@ -37,6 +38,8 @@ export interface Walked {
   readonly parent: readonly Stored[];
   readonly parentWhole: boolean;
   readonly report: EvalReport | null;
+  /** Ids of the keys that this evaluation trusts; `null` where its trust store is not at hand. */
+  readonly pinnedKeys: ReadonlySet<string> | null;
 }
 
 /** Follows the evaluation's own chain entry by entry, and each child's where its anchor stands: the order in which everything came to rest on everything. */
@@ -47,6 +50,7 @@ export class EvaluationWalk {
   /** Children of which nothing further can be derived; a finding says why. */
   readonly #unsound = new Set<ChildRunId>();
   #starting: readonly HeldLesson[] = [];
+  #pinned: ReadonlySet<string> | null = null;
   #usable = true;
   #report: EvalReport | null = null;
 
@@ -73,6 +77,7 @@ export class EvaluationWalk {
       parent: parent.entries,
       parentWhole: this.#usable,
       report: this.#report,
+      pinnedKeys: this.#pinned,
     };
   }
 
@@ -85,6 +90,7 @@ export class EvaluationWalk {
         if (!this.#usable) return;
         this.#starting = await checkStartingLessons(context, stored, entry);
         for (const held of this.#starting) this.#known.set(held.ref, held);
+        this.#pinned = await readPinnedKeys(context, stored, entry);
         break;
       case 'child_requested':
         if (!checkRequest(context, state, entry, this.#starting)) return;
