@@ -1,5 +1,4 @@
-import type { Action, RunContext } from '#lib/child-run';
-import { decideRun } from '../../child-run/src/decide.js';
+import { type Action, decideRun, type RunContext } from '#lib/child-run';
 import { type Contract, contractSchema, renderCase } from '#lib/contract';
 import {
   ARMS,
