@@ -19,6 +19,7 @@ export type CoreEffect<Action = never> =
   | { readonly kind: 'send'; readonly child: ChildRunId }
   | { readonly kind: 'lease'; readonly child: ChildRunId }
   | { readonly kind: 'release'; readonly child: ChildRunId }
+  /** Be told `changed` at this time. One timer a core is enough: whoever is woken too early asks again. */
   | { readonly kind: 'wake'; readonly at: number }
   /** The record that brought this work is finished: its offset may be committed. */
   | { readonly kind: 'finished' }

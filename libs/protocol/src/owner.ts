@@ -176,7 +176,7 @@ export class OwnerCore {
   private waitForTurn(view: EvaluationView, env: CoreEnv): OwnerEffect[] {
     const { seen } = this.state;
     if ((view.live.parent?.hashes.length ?? 0) !== seen.length) return this.watch(view, env);
-    if (env.now < seen.at + seen.patience) return [];
+    if (env.now < seen.at + seen.patience) return [{ kind: 'wake', at: seen.at + seen.patience }];
     return [this.readToEnd()];
   }
 

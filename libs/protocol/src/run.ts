@@ -103,7 +103,7 @@ export class RunCore {
       case 'waiting':
         return this.judge(view);
       case 'deferred':
-        return env.now >= state.retryAt ? [this.read('judging')] : [];
+        return env.now >= state.retryAt ? [this.read('judging')] : [{ kind: 'wake', at: state.retryAt }];
       case 'catching_up':
         return event.kind === 'caught_up' ? this.claim(view, env) : [];
       case 'running':
@@ -199,7 +199,7 @@ export class RunCore {
   }
 
   private renewal(env: CoreEnv): RunEffect[] {
-    if (env.now < this.state.renewAt) return [];
+    if (env.now < this.state.renewAt) return [{ kind: 'wake', at: this.state.renewAt }];
     this.state.renewAt = env.now + this.deps.leaseMs / 3;
     return [
       { kind: 'lease', child: this.child },
@@ -242,7 +242,7 @@ export class RunCore {
   private waitForTurn(view: EvaluationView, env: CoreEnv): RunEffect[] {
     const { seen } = this.state;
     if ((chainOf(view.live, this.child)?.hashes.length ?? 0) !== seen.length) return this.watch(view, env);
-    if (env.now < seen.at + seen.patience) return [];
+    if (env.now < seen.at + seen.patience) return [{ kind: 'wake', at: seen.at + seen.patience }];
     return [this.read('judging')];
   }
 

@@ -126,7 +126,7 @@ export class Coordinator extends Process {
       positions: [position],
       done: false,
       over: false,
-      wakes: new Set(),
+      wakeAt: Number.POSITIVE_INFINITY,
       step: (event, view, env) =>
         event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env),
     };

@@ -99,7 +99,7 @@ export class Executor extends Process {
       label: `run ${child.slice(35)}`,
       records: [record],
       over: false,
-      wakes: new Set(),
+      wakeAt: Number.POSITIVE_INFINITY,
       step: (event, view, env) => core.step(event, view, env),
     };
     this.trace(() => `takes the command of ${child.slice(35)}`);

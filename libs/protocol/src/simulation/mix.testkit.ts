@@ -37,6 +37,8 @@ export interface Mix {
   readonly slots: number;
   readonly commandPartitions: number;
   readonly workMs: number;
+  readonly earlyTimers: boolean;
+  readonly slowAnswers: boolean;
   readonly faultsUntil: number;
 }
 
@@ -76,6 +78,8 @@ export function drawMix(chance: Chance): Mix {
     slots: chance.pick([1, 2, 4]),
     commandPartitions: chance.pick([1, 2, 3]),
     workMs: chance.pick([1, 10, 80]),
+    earlyTimers: chance.chance(0.3),
+    slowAnswers: chance.chance(0.4),
     faultsUntil: chance.between(500, 5000),
   };
 }
@@ -112,5 +116,7 @@ export const NO_FAULTS: Mix = {
   slots: 4,
   commandPartitions: 1,
   workMs: 1,
+  earlyTimers: false,
+  slowAnswers: false,
   faultsUntil: 0,
 };

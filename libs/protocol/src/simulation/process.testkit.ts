@@ -30,7 +30,7 @@ export interface Host {
   readonly label: string;
   step(event: RunEvent, view: EvaluationView, env: CoreEnv): AnyEffect[];
   over: boolean;
-  readonly wakes: Set<number>;
+  wakeAt: number;
 }
 
 interface Pending {
@@ -182,12 +182,12 @@ export abstract class Process {
       const answer = this.answerTo(append);
       if (answer === null) continue;
       this.pending.splice(this.pending.indexOf(append), 1);
-      this.drive(append.host, { kind: 'answered', answer });
+      this.tell(append.host, { kind: 'answered', answer });
     }
     for (const read of [...this.reads]) {
       if (this.position < read.target) continue;
       this.reads.splice(this.reads.indexOf(read), 1);
-      this.drive(read.host, { kind: 'caught_up' });
+      this.tell(read.host, { kind: 'caught_up' });
     }
   }
 
@@ -213,6 +213,13 @@ export abstract class Process {
     for (const entry of this.world.log.slice(from, this.position)) {
       if (entry.eval === evaluation) observe(view.state, entry, this.world.rules.fold(view.live, entry));
     }
+  }
+
+  /** An answer takes its time, and meanwhile more is read: it may be old when it comes. */
+  private tell(host: Host, event: RunEvent): void {
+    const { chance, mix } = this.world;
+    if (mix.slowAnswers && chance.chance(0.5)) this.world.later(chance.below(mix.latency), this, () => this.drive(host, event));
+    else this.drive(host, event);
   }
 
   drive(host: Host, event: RunEvent): void {
@@ -247,16 +254,9 @@ export abstract class Process {
         if (world.leases.get(child)?.holder === `${this.name}/${this.incarnation}`) world.leases.delete(child);
         return;
       }
-      case 'wake': {
-        const delay = effect.at - this.clock();
-        if (delay > 100_000 || host.wakes.has(effect.at)) return;
-        host.wakes.add(effect.at);
-        world.later(delay, this, () => {
-          host.wakes.delete(effect.at);
-          this.drive(host, { kind: 'changed' });
-        });
+      case 'wake':
+        this.wake(host, effect.at);
         return;
-      }
       case 'finished':
         this.trace(() => `${host.label} finished`);
         this.finished(host);
@@ -264,6 +264,21 @@ export abstract class Process {
       default:
         this.perform(host, effect);
     }
+  }
+
+  /** One timer a host, as in the real shell: the earliest wake counts, later ones are forgotten, and a timer may go off a little early. */
+  private wake(host: Host, at: number): void {
+    const { chance, mix } = this.world;
+    if (at >= host.wakeAt) return;
+    host.wakeAt = at;
+    const early = mix.earlyTimers && chance.chance(0.3) ? 1 : 0;
+    const delay = Math.max(0, at - this.clock() - early);
+    if (delay > 100_000) return;
+    this.world.later(delay, this, () => {
+      if (host.wakeAt !== at) return;
+      host.wakeAt = Number.POSITIVE_INFINITY;
+      this.drive(host, { kind: 'changed' });
+    });
   }
 
   private write(host: Host, ledger: LedgerId, session: string, drafts: readonly Draft[]): void {

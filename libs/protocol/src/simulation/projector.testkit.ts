@@ -76,7 +76,7 @@ export class Projector extends Process {
       publishing: false,
       done: false,
       over: false,
-      wakes: new Set(),
+      wakeAt: Number.POSITIVE_INFINITY,
       step: (event, view, env) =>
         event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env),
     };

@@ -18,6 +18,11 @@ export function simulateWork(action: Action, view: EvaluationView, run: RunConte
   const nothing: Draft[] = [];
   const brings = (...result: Draft[]): Work => ({ progress: nothing, result });
   switch (action.kind) {
+    case 'prepare_call':
+    case 'call':
+    case 'tool':
+    case 'submit':
+      throw new Error('no agent and no reviewer here is a model');
     case 'recall':
       return brings(recalled(view, run));
     case 'agent':
@@ -61,7 +66,7 @@ export function simulateWork(action: Action, view: EvaluationView, run: RunConte
       });
     }
     default:
-      return action satisfies never;
+      throw new Error(`no simulated agent has a model, so none does ${actionName(action)}`);
   }
 }
 
@@ -73,6 +78,11 @@ export function actionName(action: Action): string {
 /** Whether the ledger holds all that the action brings. An extraction is done when the session has looked, so it never counts. */
 export function isDone(action: Action, child: ChildState): boolean {
   switch (action.kind) {
+    case 'prepare_call':
+    case 'call':
+    case 'tool':
+    case 'submit':
+      return false;
     case 'recall':
       return child.recalled !== null;
     case 'agent':
@@ -95,7 +105,7 @@ export function isDone(action: Action, child: ChildState): boolean {
         ({ ref, votes }) => ref === action.lesson && votes.some(({ reviewer }) => reviewer === action.reviewer),
       );
     default:
-      return action satisfies never;
+      return false;
   }
 }
 
