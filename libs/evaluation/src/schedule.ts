@@ -29,7 +29,8 @@ export function plannedRuns(plan: Plan): number {
 }
 
 export function childAt(evaluation: EvalRunId, place: Place, arm: string): ChildRunId {
-  return childRunId({ eval: evaluation, arm, ...place });
+  const { contract, replicate, repeat } = place;
+  return childRunId({ eval: evaluation, contract, arm, replicate, repeat });
 }
 
 /** Whether the plan asks for this run. */
