@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BodyOf, ChildRunId, Draft } from '#lib/ledger';
+import type { ChildRunId, Draft } from '#lib/ledger';
 import { NO_SPEND } from '#lib/ledger';
 import { decide, type DecideInput } from './decide.js';
 import { contractWith, LEARNING, LESSON, requestFor, Scene } from './scene.testkit.js';

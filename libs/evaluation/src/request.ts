@@ -5,7 +5,6 @@ import {
   type EntryHash,
   type EvalRunId,
   evalRunId,
-  type JsonObject,
   planSchema,
   sha256Hex,
   utf8,

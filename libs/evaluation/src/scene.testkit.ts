@@ -11,7 +11,6 @@ import {
   genesisHash,
   headOf,
   type Joining,
-  type JsonObject,
   type KeyId,
   type LedgerId,
   NO_SPEND,

@@ -6,7 +6,6 @@ import {
   keyId,
   openTrustStore,
   publicKeyFromSeed,
-  type Role,
   signAsync,
   type Signer,
   SigningKey,
