@@ -69,12 +69,6 @@ export function evaluationId(text: string, db: string): EvalRunId {
   return text;
 }
 
-/** Whether the log holds a record of this evaluation. */
-export async function hasRecords({ log }: OpenLog, evaluation: EvalRunId): Promise<boolean> {
-  for await (const _ of log.records(evaluation)) return true;
-  return false;
-}
-
 /** What was asked for under this id, whether a driver has taken it on yet or not; `null` for an unknown one. */
 export async function requestOf({ topics }: OpenLog, evaluation: EvalRunId): Promise<EvalAccepted['request'] | null> {
   for await (const { key, value } of topics.list('eval.accepted')) {

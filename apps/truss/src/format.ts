@@ -92,7 +92,7 @@ const WIDE =
 
 /** Columns that a plain text takes on a terminal: East Asian characters and emoji take two. */
 export function columnsOf(text: string): number {
-  return [...text].length + (text.match(WIDE)?.length ?? 0);
+  return Array.from(text).length + (text.match(WIDE)?.length ?? 0);
 }
 
 /** Cuts a plain text to so many columns. */

@@ -3,6 +3,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { AGENT, agentContract, BIN, fixedContract, idIn, LEARNING, workplace } from './cli.testkit.js';
 
+function shell(line: string, cwd: string): Promise<{ code: number | null; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = spawn('bash', ['-o', 'pipefail', '-c', line], { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.once('close', (code) => resolve({ code, stderr }));
+  });
+}
+
 function slow(steps = 6): ReturnType<typeof workplace> & { readonly args: readonly string[] } {
   const place = workplace();
   place.write('agent.mjs', AGENT);
@@ -91,6 +102,30 @@ test('an interrupted evaluation is cancelled without running anything', async ()
   expect(again.stderr).toContain('was cancelled before');
 });
 
+test('a second signal ends the process at once, and what was confirmed is still there', async () => {
+  const { start, run, args, db } = slow(60);
+  const driving = start(args);
+  await driving.shows('seed');
+  driving.process.kill('SIGINT');
+  driving.process.kill('SIGTERM');
+  const { code, stderr } = await driving.ended;
+  expect(code).toBe(6);
+  expect((await run(['verify', idIn(stderr), '--db', db])).stdout).toMatch(/^open /);
+});
+
+test('a full disk stops the evaluation with exit 6; with space again it resumes to the end', async () => {
+  const { db, run, write, folder } = workplace();
+  write('c.toml', fixedContract());
+  // The limit on the size of a file fails a write as a full disk does.
+  const line = `ulimit -f 300; exec "${process.execPath}" "${BIN}" eval --contract c.toml --repeats 40 --db truss.db`;
+  const { code, stderr } = await shell(line, folder);
+  expect(stderr).toMatch(/stopped: .*truss\.db: the disk is full or failing.*after \d+ of 80 runs/);
+  expect(code).toBe(6);
+  const resumed = await run(['eval', '--resume', idIn(stderr), '--db', db]);
+  expect(resumed.code).toBe(0);
+  expect((await run(['verify', idIn(stderr), '--db', db])).code).toBe(0);
+});
+
 test('a flipped bit in any entry makes --verify name its ledger and seq, and exit 4', async () => {
   const { db, run, write } = workplace();
   write('c.toml', fixedContract());
@@ -137,18 +172,9 @@ test('a reader that closes the pipe early gets no stack trace', async () => {
   const { db, run, write, folder } = workplace();
   write('c.toml', fixedContract());
   const id = JSON.parse((await run(['eval', '--contract', 'c.toml', '--repeats', '3', '--db', db])).stdout).eval_run_id;
-  const shell = (line: string) =>
-    new Promise<{ code: number | null; stderr: string }>((resolve) => {
-      const child = spawn('bash', ['-o', 'pipefail', '-c', line], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-      let stderr = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        stderr += text;
-      });
-      child.once('close', (code) => resolve({ code, stderr }));
-    });
   const truss = `"${process.execPath}" "${BIN}"`;
-  expect(await shell(`${truss} ledger ${id} --json --db ${db} | head -1`)).toEqual({ code: 0, stderr: '' });
-  const evaluated = await shell(`${truss} eval --contract c.toml --repeats 1 --db ${db} | true`);
+  expect(await shell(`${truss} ledger ${id} --json --db ${db} | head -1`, folder)).toEqual({ code: 0, stderr: '' });
+  const evaluated = await shell(`${truss} eval --contract c.toml --repeats 1 --db ${db} | true`, folder);
   expect(evaluated.code).toBe(0);
   expect(evaluated.stderr).not.toMatch(/EPIPE|\n {4}at /);
 });

@@ -110,7 +110,7 @@ function addRequested(request: Parameters<typeof evaluationOf>[0], rows: Row[], 
   const contract = contracts[0]?.contract as { id?: unknown } | undefined;
   rows.push({
     eval_run_id: id,
-    contract_id: String(contract?.id ?? '?'),
+    contract_id: typeof contract?.id === 'string' ? contract.id : '?',
     state: 'requested',
     runs_done: 0,
     runs_planned: contracts.length * repeats * replicates * 2,

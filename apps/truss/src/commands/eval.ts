@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { decimal, nanoDollars, notInThisVersion, oneOf, wholeNumber } from '../numbers.js';
+import type { RunFlags } from '../evaluate/run.js';
 import { contextOf, examples } from './context.js';
 
 const METRICS = ['pass_rate', 'cost_usd', 'steps', 'total_tokens'] as const;
@@ -44,7 +45,7 @@ export function evalCommand(): Command {
         ['truss eval --resume ev_0123456789abcdef0123456789abcdef', ''],
       ),
     );
-  return command.action(async (flags) => {
+  return command.action(async (flags: RunFlags) => {
     const { runEval } = await import('../evaluate/run.js');
     process.exitCode = await runEval(flags, contextOf(command));
   });

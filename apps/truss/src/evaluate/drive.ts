@@ -1,4 +1,4 @@
-import type { EvalRequested } from '#lib/evaluation';
+import { type EvalRequested, plannedRuns } from '#lib/evaluation';
 import type { EvalRunId, JsonObject, LedgerRef } from '#lib/ledger';
 import type { OpenView } from '#lib/runtime';
 import type { Embedded } from '../embedded.js';
@@ -69,8 +69,7 @@ export async function drive(options: Drive): Promise<Driven> {
     stopListening();
   }
   const plan = open.view.state.started?.body.plan;
-  const planned = plan === undefined ? null : plan.contracts.length * plan.replicates * plan.repeats * plan.arms.length;
-  return { end, done: open.view.state.anchors, planned };
+  return { end, done: open.view.state.anchors, planned: plan === undefined ? null : plannedRuns(plan) };
 }
 
 async function follow(embedded: Embedded, options: Drive, ended: (end: DriveEnd) => void): Promise<OpenView> {
@@ -105,6 +104,7 @@ async function watchDeadLetters(
   for await (const { position } of topics.list('eval.dead-letter')) last = position;
   await topics.consume('eval.dead-letter', 'truss', ({ position, key, value }) => {
     if (position <= last || key !== evaluation) return;
-    refused(String((value as { reason?: unknown } | null)?.reason ?? 'no reason was given'));
+    const { reason } = (value ?? {}) as { reason?: unknown };
+    refused(typeof reason === 'string' ? reason : 'no reason was given');
   });
 }

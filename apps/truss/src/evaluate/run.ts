@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { loadContract, unsupportedReason } from '#lib/contract';
-import { type EvalReport, type EvalRequested, evaluationOf, requestDigest } from '#lib/evaluation';
+import { type EvalReport, type EvalRequested, evaluationOf, plannedRuns, requestDigest } from '#lib/evaluation';
 import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
@@ -13,9 +13,11 @@ import { barReporter } from '../progress/bar.js';
 import type { Reporter } from '../progress/events.js';
 import { jsonReporter } from '../progress/json.js';
 import { plainReporter } from '../progress/plain.js';
+import { readParent } from '../read-parent.js';
 import { presentReport } from '../report/present.js';
 import { type Output, OutputClosed } from '../terminal.js';
 import { type Driven, drive } from './drive.js';
+import { checkModels } from './models.js';
 import { type EvalFlags, requestFor } from './settings.js';
 import { attachmentOf, proofBytes, readStartingLessons } from './starting-lessons.js';
 import { summaryLines } from './summary.js';
@@ -39,26 +41,48 @@ interface Asked {
 /** `truss eval`: everything is checked first, then the evaluation is driven to its report. */
 export async function runEval(flags: RunFlags, context: Context): Promise<ExitCode> {
   const asked = flags.resume === undefined ? await newRequest(flags, context.db) : await resumed(flags, context.db);
-  const reporter = reporterFor(flags.progress, context.terminal.err);
-  let driven: Driven;
   try {
-    driven = await drive({
-      db: context.db,
-      evaluation: asked.evaluation,
-      request: asked.request,
+    return await conclude(await driven(asked, flags, context), asked.evaluation, flags, context);
+  } catch (error) {
+    // Whoever reads progress as JSON reads this too.
+    if (flags.progress !== 'json' || !(error instanceof CliError)) throw error;
+    const { exitCode: exit_code, message } = error;
+    await context.terminal.err.write(`${JSON.stringify({ event: 'ended', exit_code, message })}\n`);
+    return error.exitCode;
+  }
+}
+
+async function driven(asked: Asked, flags: RunFlags, { db, terminal }: Context): Promise<Driven> {
+  const { evaluation, request, lessons, known } = asked;
+  const over = known ? await endBefore(evaluation, db) : null;
+  if (over !== null) return over;
+  const reporter = reporterFor(flags.progress, terminal.err);
+  try {
+    return await drive({
+      db,
+      evaluation,
+      request,
       tell: (event) => reporter.tell(event),
-      stopping: (by) =>
-        reporter.tell({ event: 'stopped', reason: by, resume: resumeCommand(asked.evaluation, context.db) }),
+      stopping: (by) => reporter.tell({ event: 'stopped', reason: by, resume: resumeCommand(evaluation, db) }),
       async ask(embedded) {
-        if (asked.known) return;
-        for (const proof of asked.lessons) await embedded.open.log.putAttachment(proofBytes(proof));
-        await embedded.submit(asked.request);
+        if (known) return;
+        for (const proof of lessons) await embedded.open.log.putAttachment(proofBytes(proof));
+        await embedded.submit(request);
       },
     });
   } finally {
     await reporter.close();
   }
-  return conclude(driven, asked.evaluation, flags, context);
+}
+
+/** How an evaluation ended that is over already: that is read, and nobody need drive it. */
+async function endBefore(evaluation: EvalRunId, db: string): Promise<Driven | null> {
+  const { started, closed, report, anchors } = await withDatabase(db, (database) => readParent(database, evaluation));
+  const planned = started === null ? null : plannedRuns(started.body.plan);
+  if (report !== null)
+    return { end: { kind: 'reported', ref: report.ref, report: report.body }, done: anchors, planned };
+  if (closed === null || closed.body.outcome === 'complete') return null;
+  return { end: { kind: 'closed', outcome: closed.body.outcome, reason: closed.body.reason }, done: anchors, planned };
 }
 
 async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
@@ -74,6 +98,7 @@ async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
     requestId: () => randomBytes(16).toString('hex'),
     parallelism: earlier === null ? availableParallelism() : earlier.concurrency * 2,
   });
+  await checkModels(loaded, settings.max_cost_nano_usd, Date.now());
   const lessons = flags.lessons === undefined ? [] : await readStartingLessons(flags.lessons, db);
   const request: EvalRequested = {
     ...settings,

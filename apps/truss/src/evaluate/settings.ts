@@ -1,6 +1,6 @@
 import type { Contract, LoadedContract } from '#lib/contract';
 import type { EvalRequested } from '#lib/evaluation';
-import type { EntryHash, JsonObject } from '#lib/ledger';
+import type { EntryHash } from '#lib/ledger';
 import { usageError } from '../exit-codes.js';
 import { plural, whole } from '../format.js';
 
@@ -57,7 +57,7 @@ export function requestFor(
     kind: 'eval',
     requester: 'local',
     request_id: flags.requestId ?? requestId(),
-    contracts: [{ digest: digest as EntryHash, contract: contract as JsonObject }],
+    contracts: [{ digest: digest as EntryHash, contract }],
     repeats,
     replicates,
     seed: flags.seed ?? seed(),

@@ -31,7 +31,7 @@ export function describeEntry(entry: Entry): string {
     case 'eval_closed':
       return `${entry.body.outcome}, ${plural(entry.body.anchors, 'anchor')}: ${text(entry.body.reason)}`;
     case 'eval_report':
-      return `verdict ${String(entry.body['verdict'])}`;
+      return `verdict ${typeof entry.body['verdict'] === 'string' ? entry.body['verdict'] : '?'}`;
     case 'run_started':
       return `contract ${entry.body.contract_digest.slice(0, 12)}, request ${short(entry.body.request)}`;
     case 'lessons_recalled': {

@@ -1,5 +1,5 @@
 import { type ChildRecord, countVerdicts, type EvaluationState, planContract, plannedRuns } from '#lib/evaluation';
-import type { Entry } from '#lib/ledger';
+import type { BodyOf, Entry } from '#lib/ledger';
 import type { OpenView } from '#lib/runtime';
 import type { ProgressEvent, RunName } from './events.js';
 
@@ -50,9 +50,8 @@ function eventsOf(state: EvaluationState, entry: Entry, reasons: Map<string, str
     case 'eval_closed':
       return [{ event: 'evaluation_closed', outcome: entry.body.outcome, reason: entry.body.reason }];
     case 'eval_report': {
-      const { verdict } = entry.body;
       const report_ref = state.report?.ref ?? '';
-      return [{ event: 'evaluation_reported', report_ref, verdict: String(verdict) }];
+      return [{ event: 'evaluation_reported', report_ref, verdict: verdictText(entry.body) }];
     }
     default:
       return [];
@@ -102,6 +101,11 @@ function endedEvent(
     runs_done: state.anchors,
     spent: state.spent,
   };
+}
+
+/** The verdict that a report states; `?` where it states none. */
+function verdictText({ verdict }: BodyOf<'eval_report'>): string {
+  return typeof verdict === 'string' ? verdict : '?';
 }
 
 function childOf(state: EvaluationState, ledger: string): ChildRecord | undefined {

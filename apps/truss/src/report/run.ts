@@ -1,8 +1,10 @@
+import { realpathSync } from 'node:fs';
+import { isDriven } from '#lib/event-log';
 import type { EvalReport } from '#lib/evaluation';
 import type { Context } from '../commands/context.js';
 import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
 import { EXIT, type ExitCode, stoppedError } from '../exit-codes.js';
-import { oneLine, plural, whole } from '../format.js';
+import { oneLine, plural } from '../format.js';
 import { readParent } from '../read-parent.js';
 import { markdownReport } from './markdown.js';
 import { presentReport } from './present.js';
@@ -29,7 +31,8 @@ export async function reportOf(id: string, database: ReadDatabase): Promise<Eval
       `${id} has no report: it was ${outcome === 'failed' ? 'ended' : 'cancelled'} after ${plural(anchors, 'run')} (${oneLine(reason)})`,
     );
   }
-  throw stoppedError(
-    `${id} has no report yet: ${whole(state.anchors)} of its runs are done. Go on with: truss eval --resume ${id} ${dbOption(db)}`,
-  );
+  const runs = `${plural(state.anchors, 'run')} of it ${state.anchors === 1 ? 'is' : 'are'} done`;
+  if (isDriven(realpathSync(db)))
+    throw stoppedError(`${id} has no report yet: ${runs}, and a process drives ${db} now`);
+  throw stoppedError(`${id} has no report yet: ${runs}. Go on with:\n  truss eval --resume ${id} ${dbOption(db)}`);
 }

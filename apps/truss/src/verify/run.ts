@@ -1,10 +1,11 @@
-import { verifyEvaluation, type VerificationResult } from '#lib/verification';
+import { type VerificationResult, verifyEvaluation, type VerifyInput } from '#lib/verification';
 import type { Context } from '../commands/context.js';
 import { evaluationId, notFound, withDatabase } from '../database.js';
 import { readBundle } from '../bundle/read.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
 import { readTrustStore } from '#lib/key-store';
 import { isEvalRunId } from '#lib/ledger';
+import { createSignaturePool } from '../signature-pool.js';
 import { siblingsOf } from './siblings.js';
 import { verificationLines } from './lines.js';
 
@@ -20,7 +21,7 @@ export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: 
   return withDatabase(db, async (database) => {
     const evaluation = evaluationId(id, db);
     const { log, trust } = database;
-    const result = await verifyEvaluation({
+    const result = await verify({
       evaluation,
       records: log.records(evaluation),
       keys: trust,
@@ -48,7 +49,7 @@ export async function runVerifyBundle(
   if (id !== undefined && !isEvalRunId(id)) throw usageError(`${id} is no id of an evaluation`);
   const trust = readTrustStore(flags.trust);
   const bundle = await readBundle(flags.bundle, id);
-  const result = await verifyEvaluation({
+  const result = await verify({
     ...bundle,
     keys: trust,
     attachment: async (sha256) => bundle.attachments.get(sha256) ?? null,
@@ -59,6 +60,16 @@ export async function runVerifyBundle(
     await out.write(`${JSON.stringify({ eval_run_id, ...rest }, null, 2)}\n`);
   } else await out.write(`${verificationLines(result, [], out.paint).join('\n')}\n`);
   return exitOf(result);
+}
+
+/** With the signatures checked on threads, once there are many. */
+async function verify(input: VerifyInput): Promise<VerificationResult> {
+  const pool = createSignaturePool();
+  try {
+    return await verifyEvaluation({ ...input, verifySignatures: pool.verify });
+  } finally {
+    await pool.close();
+  }
 }
 
 function exitOf({ result }: VerificationResult): ExitCode {
