@@ -71,11 +71,11 @@ export class OwnerCore {
     const { state } = this;
     if (event.kind === 'answered') {
       state.writing = false;
-      if (event.answer === 'lost') return this.isOver(view) ? this.finish() : this.displaced(view, env);
+      if (event.answer === 'lost') return this.isOver(view) ? this.finish(view) : this.displaced(view, env);
       if (state.phase === 'claiming') state.phase = 'active';
     }
     if (state.phase === 'done' || state.writing) return [];
-    if (this.isOver(view)) return this.finish();
+    if (this.isOver(view)) return this.finish(view);
     switch (state.phase) {
       case 'reading':
         return event.kind === 'caught_up' ? this.claim(view, env) : [];
@@ -105,12 +105,7 @@ export class OwnerCore {
   }
 
   protected claim(view: EvaluationView, env: CoreEnv): OwnerEffect[] {
-    const { started } = view.state;
-    if (started !== null && started.body.request_digest !== requestDigest(this.deps.accepted.request)) {
-      this.state.phase = 'done';
-      const reason = `request ${started.body.request_id} of ${started.body.requester} came with two contents: the first one counts`;
-      return [{ kind: 'refused', code: 'request_conflict', reason }, { kind: 'finished' }];
-    }
+    if (this.refusal(view).length > 0) return this.finish(view);
     const parent = view.live.parent;
     const draft: Draft =
       parent === null
@@ -185,9 +180,18 @@ export class OwnerCore {
     return { kind: 'write', ledger: this.evaluation, session: this.state.session as string, drafts };
   }
 
-  private finish(): OwnerEffect[] {
+  /** The owner, not the intake, decides that one id came with two contents: what began counts, open or closed. */
+  private refusal(view: EvaluationView): OwnerEffect[] {
+    const { started } = view.state;
+    if (started === null || started.body.request_digest === requestDigest(this.deps.accepted.request)) return [];
+    const { request_id, requester } = started.body;
+    const reason = `request ${request_id} of ${requester} came with two contents: the first one counts`;
+    return [{ kind: 'refused', code: 'request_conflict', reason }];
+  }
+
+  private finish(view: EvaluationView): OwnerEffect[] {
     if (this.state.phase === 'done') return [];
     this.state.phase = 'done';
-    return [{ kind: 'finished' }];
+    return [...this.refusal(view), { kind: 'finished' }];
   }
 }

@@ -221,7 +221,8 @@ export class RunCore {
   protected displaced(view: EvaluationView, env: CoreEnv): RunEffect[] {
     this.state.phase = 'displaced';
     this.state.session = null;
-    return [...this.stopActing(), ...this.watch(view, env)];
+    // Its lease would say that the run is in good hands.
+    return [...this.stopActing(), { kind: 'release', child: this.child }, ...this.watch(view, env)];
   }
 
   private stopActing(): RunEffect[] {

@@ -92,12 +92,12 @@ export class Coordinator extends Process {
       this.begin(position, accepted);
       return true;
     }
-    if (known.digest === requestDigest(accepted.request)) {
-      this.attach(position, known);
-      return true;
-    }
-    if (this.view(known.evaluation).state.started === null) return false;
-    this.refuse(position, 'request_conflict');
+    const digest = requestDigest(accepted.request);
+    const { started } = this.view(known.evaluation).state;
+    const counts = started?.body.request_digest ?? known.digest;
+    if (counts === digest) this.attach(position, known);
+    else if (started === null) return false;
+    else this.refuse(position, 'request_conflict');
     return true;
   }
 

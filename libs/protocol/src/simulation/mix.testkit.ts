@@ -66,7 +66,7 @@ export function drawMix(chance: Chance): Mix {
     leaseWrong: sometimes(0.5, 0, 0.4),
     leaseFails: sometimes(0.2, 0, 0.3),
     commandTwice: sometimes(0.3, 0),
-    handOver: chance.pick([0, 50, 800]),
+    handOver: chance.pick([0, 50, 800, 4000]),
     requests: chance.pick([1, 2, 3]),
     conflict: chance.chance(0.1),
     cancelAt: sometimes(chance.below(2500), null, 0.25),

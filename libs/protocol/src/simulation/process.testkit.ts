@@ -218,7 +218,8 @@ export abstract class Process {
   /** An answer takes its time, and meanwhile more is read: it may be old when it comes. */
   private tell(host: Host, event: RunEvent): void {
     const { chance, mix } = this.world;
-    if (mix.slowAnswers && chance.chance(0.5)) this.world.later(chance.below(mix.latency), this, () => this.drive(host, event));
+    if (mix.slowAnswers && chance.chance(0.5))
+      this.world.later(chance.below(mix.latency), this, () => this.drive(host, event));
     else this.drive(host, event);
   }
 

@@ -6,6 +6,7 @@ import {
   type EvaluationState,
   places,
   planOf,
+  requestDigest,
 } from '#lib/evaluation';
 import { canonicalJson, type EvalRunId, fromHex, headOf, merkleRoot, toHex } from '#lib/ledger';
 import { Coordinator } from './coordinator.testkit.js';
@@ -256,6 +257,7 @@ function at<T>(items: readonly T[], index: number): T {
 
 /** What must hold when everything has come to rest. */
 function checkEnd(world: World): void {
+  checkConflicts(world);
   for (const [evaluation, truth] of world.referee.truths) {
     const { state, live } = truth;
     if (state.started === null) throw new Violation('one_anchor_each', `${evaluation} never began`);
@@ -271,6 +273,17 @@ function checkEnd(world: World): void {
       const differs =
         view.live.report !== live.report || view.live.closed !== live.closed || view.state.anchors !== state.anchors;
       if (differs) throw new Violation('views_differ', `${process.name} sees another ${evaluation}`);
+    }
+  }
+}
+
+/** Whoever asked for something else under the same id must be told. */
+function checkConflicts(world: World): void {
+  for (const [position, { accepted }] of world.accepted.entries()) {
+    if (accepted.kind !== 'eval' || world.referee.settled.has(position)) continue;
+    const { started } = world.referee.truth(accepted.eval_run_id as EvalRunId).state;
+    if (started?.body.request_digest !== requestDigest(accepted.request)) {
+      throw new Violation('outcome_differs', `acceptance ${position} asks for something else and was not refused`);
     }
   }
 }
