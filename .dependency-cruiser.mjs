@@ -1,12 +1,12 @@
 // The boundaries of DESIGN.md. Pure: no I/O, and clock, randomness and ids come in as arguments (see also tsconfig.pure.json, which
 // takes the types of Node away from these libs, and the override for them in .oxlintrc.json).
 const PURE = 'libs/(ledger|verification|evaluation|statistics|protocol|lessons)/';
-const PURE_CORE = 'libs/child-run/src/(core|decide|actions)[.]ts$';
+const PURE_CORE = 'libs/child-run/src/(core|decide|decide-calls|actions)[.]ts$';
 const TESTS = '[.](unit|int|e2e|testkit)[.]ts$';
 const TEST_TREES = '^(test|bench)/';
 const NODE_CRYPTO = '^libs/ledger/src/ed25519/node[.]ts$';
 /** Bundled facts (shapes and ports) of libs that do I/O: a pure lib may name their types, and no more. */
-const SHAPES = '^libs/(contract|event-log)/src/index[.]ts$';
+const SHAPES = '^libs/(contract|event-log|providers)/src/index[.]ts$';
 
 export default {
   forbidden: [

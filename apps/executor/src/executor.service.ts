@@ -1,10 +1,11 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { createRunActions, type RunActions, type RunContext } from '#lib/child-run';
+import { type ActionPorts, createRunActions, type RunActions, type RunContext } from '#lib/child-run';
 import { renderCase } from '#lib/contract';
 import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
 import { type LessonProof, readProof, verifyLessonProof } from '#lib/lessons';
+import { type ModelPort, openModel } from '#lib/providers';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
 import {
   consumeTracked,
@@ -157,7 +158,8 @@ class ActionRunner {
     this.aborting = aborting;
     const work = async () => {
       if (action.kind === 'recall') await this.loadStartingLessons();
-      this.actions ??= createRunActions(this.contextOf(this.open.view, child), this.actionPorts());
+      const run = this.contextOf(this.open.view, child);
+      this.actions ??= createRunActions(run, this.actionPorts(run));
       return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
     };
     work().then(
@@ -183,9 +185,23 @@ class ActionRunner {
     }
   }
 
-  private actionPorts() {
+  private actionPorts(run: RunContext): ActionPorts {
     const { ports, open } = this;
+    const { contract, contractDigest } = run;
+    const { env } = ports.models;
+    // One for the whole run: a recording counts its calls.
+    const models = new Map<string, ModelPort>();
     return {
+      model: (name) => {
+        const directory = ports.contracts.locate(contractDigest)?.directory ?? '';
+        const model = models.get(name) ?? openModel({ name, contract, directory }, ports.models);
+        models.set(name, model);
+        return model;
+      },
+      secrets: Object.values(contract.providers).flatMap(({ api_key_env: name }) => {
+        const value = name === null ? undefined : env[name]?.trim();
+        return name === null || value === undefined ? [] : [{ name, value }];
+      }),
       contractDirectory: (digest: string) => ports.contracts.locate(digest)?.directory ?? null,
       workspaceDirectory: (digest: string) => ports.contracts.locate(digest)?.workspace ?? null,
       attachment: (sha256: string) => ports.log.attachment(sha256),

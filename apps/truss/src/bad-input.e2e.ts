@@ -39,12 +39,12 @@ const BAD: readonly Bad[] = [
     says: /criteria/,
   },
   {
-    what: 'a language model',
-    contract: fixedContract('[providers.main]\nkind = "openai"\nmodel = "m"\n').replace(
+    what: 'a language model whose key is not there',
+    contract: fixedContract('[providers.main]\nkind = "openai"\nmodel = "m"\napi_key_env = "TRUSS_NO_SUCH_KEY"\n').replace(
       'kind = "fixed"\nanswer = "answer.txt"\nanswer_text = "spam"',
       'kind = "llm"\nprovider = "main"',
     ),
-    says: /language models arrive with the next release/,
+    says: /provider `main`: Set the variable TRUSS_NO_SUCH_KEY/,
   },
   {
     what: 'a workspace outside',

@@ -9,7 +9,8 @@ import { ProjectorModule } from '#app/projector';
 import { createMemoryLeases, LogError, openSqliteLog, type OpenLog } from '#lib/event-log';
 import { type EvalRequested, evaluationOf } from '#lib/evaluation';
 import { type KeyStore, KeyStoreError, openKeyStore, trustFile } from '#lib/key-store';
-import { type EvalRunId, type JsonValue, type KeyRing, openTrustStore, trustStoreBytes } from '#lib/ledger';
+import { type EvalRunId, type KeyRing, openTrustStore, trustStoreBytes } from '#lib/ledger';
+import type { LiveDeps } from '#lib/providers';
 import { type ContractFiles, EvaluationViews, type OpenView, type Ports, RuntimeModule } from '#lib/runtime';
 import { keysFolder, OPERATOR } from './database.js';
 import { SOFTWARE } from './software.js';
@@ -21,6 +22,8 @@ export interface EmbeddedOptions {
   readonly fatal: (error: unknown) => void;
   /** False: nothing is run, for a process that only brings an evaluation to its end. Absent: true. */
   readonly runs?: boolean;
+  /** How models are reached; absent: with the keys of this process's environment. */
+  readonly models?: LiveDeps;
   /** Wraps the log, for tests that need to see or break what passes. */
   readonly wrap?: (log: OpenLog) => OpenLog;
 }
@@ -96,6 +99,7 @@ async function embed(
     signers: store.signers,
     trustStore: await open.log.putAttachment(trustStoreBytes(store.trust)),
     contracts: { locate: (digest) => files.get(digest) ?? null },
+    models: options.models ?? { env: process.env },
     software: SOFTWARE,
     leaseMs: 10_000,
     drives: (evaluation) => driven.has(evaluation),
@@ -126,7 +130,7 @@ async function embed(
     async submit(request) {
       const evaluation = evaluationOf(request);
       driven.add(evaluation);
-      await open.topics.publish('eval.requested', evaluation, request as JsonValue);
+      await open.topics.publish('eval.requested', evaluation, request);
       return evaluation;
     },
     async start() {

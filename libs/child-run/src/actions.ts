@@ -1,7 +1,8 @@
 import type { RenderedCase, Contract } from '#lib/contract';
 import type { ChildState } from '#lib/evaluation';
-import type { Arm, BodyOf, ChildRunId, Draft, LedgerRef } from '#lib/ledger';
+import type { Arm, BodyOf, CallPurpose, ChildRunId, Draft, LedgerRef } from '#lib/ledger';
 import type { HeldLesson, LessonProof } from '#lib/lessons';
+import type { ModelPort } from '#lib/providers';
 
 /** All that a child run is: from the signed request and the signed plan, and from nothing else. */
 export interface RunContext {
@@ -23,21 +24,39 @@ export interface RunContext {
   readonly software: { readonly truss: string; readonly node: string };
 }
 
+/** Which call to a model: by whom, and about what. `subject` as in `model_call_started`. */
+export interface CallKey {
+  readonly purpose: CallPurpose;
+  readonly subject: string | null;
+  readonly reviewer: string | null;
+}
+
 /** Work with an effect outside the ledger. What it brings is recorded as entries; none of it starts before its ground is confirmed. */
 export type Action =
   /** Verify the offered lessons and render those that verify: `lessons_recalled`. */
   | { readonly kind: 'recall' }
   /** Run the agent; the intent is recorded already: events as they come, then `answer_submitted` or `infrastructure_failed`. */
   | { readonly kind: 'agent' }
+  /**
+   * Write the next request to a model and see that the budget covers it: `model_call_started`, which has no effect outside yet; else
+   * `budget_exhausted`, or the abstention of the reviewer who cannot be asked.
+   */
+  | ({ readonly kind: 'prepare_call' } & CallKey)
+  /** Make a call whose intent is recorded: `model_call_completed`, answered or failed. */
+  | { readonly kind: 'call'; readonly call: number }
+  /** Do what a model's answer asks for: `tool_called` and, where it changed files, `workspace_changed`. */
+  | { readonly kind: 'tool'; readonly call: number; readonly index: number }
+  /** Take a model's last reply, or what it left, as the answer: `answer_submitted`. */
+  | { readonly kind: 'submit' }
   /** Check a `command` or `match` criterion: `criterion_checked`. */
   | { readonly kind: 'check'; readonly criterion: string }
-  /** Ask one reviewer about a `review` criterion: `review_returned`. Its `review_delegated` is recorded already. */
+  /** Ask one reviewer about a `review` criterion, or read what its model answered: `review_returned`. Its `review_delegated` is recorded already. */
   | { readonly kind: 'review'; readonly criterion: string; readonly reviewer: string }
   /** Extract lessons that are not in the ledger yet: `lesson_extracted`, none or more. */
   | { readonly kind: 'extract' }
   /** Run the deterministic checks of a lesson: `lesson_checked`, one each. */
   | { readonly kind: 'check_lesson'; readonly lesson: LedgerRef }
-  /** Ask one reviewer about a lesson: `lesson_reviewed`. */
+  /** The same about a lesson: `lesson_reviewed`. */
   | { readonly kind: 'review_lesson'; readonly lesson: LedgerRef; readonly reviewer: string };
 
 /** Where the files of a contract are, and what an action may use of the world. */
@@ -52,6 +71,10 @@ export interface ActionPorts {
   lessonProof(ref: LedgerRef): LessonProof | undefined;
   /** Checks a proof against the keys that this evaluation trusts. */
   verifyLesson(proof: LessonProof): { ok: true; held: HeldLesson } | { ok: false; code: string; reason: string };
+  /** A provider of the contract; one port for the whole run. @throws ProviderError where it cannot be used */
+  model(provider: string): ModelPort;
+  /** Values that must stand in no ledger, and the variables that hold them. */
+  readonly secrets: readonly { readonly name: string; readonly value: string }[];
   /** Milliseconds since the epoch. */
   now(): number;
 }

@@ -51,7 +51,7 @@ export async function runCommandAgent(
     await killStragglers(place.base);
     const changed = await changedDraft(
       work,
-      await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes),
+      await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes, work.redact),
     );
     const answer: Draft = {
       type: 'answer_submitted',
@@ -59,7 +59,7 @@ export async function runCommandAgent(
         ended: end.stopped !== 'no' ? 'stopped' : end.signal === null ? 'exited' : 'signalled',
         exit_code: end.exitCode,
         signal: end.signal,
-        output: await toBlob(shownOutput(work, place, end), work.ports),
+        output: await toBlob(shownOutput(work, place, end), work),
         usage: reportedUsage([...before, ...events]),
       },
     };

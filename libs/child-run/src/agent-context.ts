@@ -1,4 +1,5 @@
 import { type ChildState } from '#lib/evaluation';
+import type { RenderedLesson } from '#lib/lessons';
 import { readBlob } from './blob.js';
 import { RunFault } from './faults.js';
 import type { Work } from './work.js';
@@ -31,11 +32,12 @@ export async function agentContext(work: Work, state: ChildState): Promise<strin
   return `${JSON.stringify(context, null, 2)}\n`;
 }
 
-async function recalledItems(work: Work, state: ChildState): Promise<unknown[]> {
+/** The recalled lessons as they stand in their layer. @throws RunFault `layer_missing` where they were erased */
+export async function recalledItems(work: Work, state: ChildState): Promise<RenderedLesson[]> {
   if (state.recalled === null) return [];
   const layer = await readBlob(state.recalled.body.layer, work.ports);
   if (layer === null)
     throw new RunFault('agent', 'layer_missing', 'the recalled lessons are not at hand: they were erased');
   const items = LAYER_ITEMS.exec(layer)?.[1];
-  return items === undefined ? [] : (JSON.parse(items) as unknown[]);
+  return items === undefined ? [] : (JSON.parse(items) as RenderedLesson[]);
 }

@@ -13,7 +13,7 @@ export async function runFixedAgent(work: Work, agent: Extract<Agent, { kind: 'f
   const { contract } = work.run;
   const changes =
     contract.workspace.digest === null ? oneFile(contract, agent.file, agent.answer) : await writeAnswer(work, agent);
-  const output = await toBlob(agent.answer, work.ports);
+  const output = await toBlob(agent.answer, work);
   return [
     ...(await changedDraft(work, changes)),
     { type: 'answer_submitted', body: { ended: 'constant', exit_code: null, signal: null, output, usage: NO_SPEND } },
@@ -27,7 +27,7 @@ async function writeAnswer(work: Work, agent: Extract<Agent, { kind: 'fixed' }>)
     const file = join(place.workspace, agent.file);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, agent.answer);
-    return await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes);
+    return await changesIn(work.run.contract, place.workspace, pristine, work.limits.changes, work.redact);
   } catch (cause) {
     throw faultOf(cause, 'workspace');
   } finally {
@@ -38,5 +38,5 @@ async function writeAnswer(work: Work, agent: Extract<Agent, { kind: 'fixed' }>)
 /** `workspace_changed`, where something changed. */
 export async function changedDraft(work: Work, { content, ...changes }: Changes): Promise<Draft[]> {
   if (changes.files.length === 0 && changes.protected.length === 0) return [];
-  return [{ type: 'workspace_changed', body: { ...changes, content: await toBlob(contentText(content), work.ports) } }];
+  return [{ type: 'workspace_changed', body: { ...changes, content: await toBlob(contentText(content), work) } }];
 }

@@ -1,12 +1,13 @@
 import { type Blob, utf8 } from '#lib/ledger';
 import type { ActionPorts } from './actions.js';
 import { CannotGoOn } from './faults.js';
+import type { Work } from './work.js';
 
 const INLINE_BYTES = 8 * 1024;
 
-/** Text up to 8 KiB stands in the entry, longer text is an attachment. @throws CannotGoOn `log_failed` */
-export async function toBlob(text: string, ports: ActionPorts): Promise<Blob> {
-  const whole = text.toWellFormed();
+/** Text up to 8 KiB stands in the entry, longer text is an attachment, in both without the values of keys. @throws CannotGoOn `log_failed` */
+export async function toBlob(text: string, { ports, redact }: Pick<Work, 'ports' | 'redact'>): Promise<Blob> {
+  const whole = redact(text.toWellFormed());
   if (whole.length * 3 <= INLINE_BYTES) return { text: whole };
   const bytes = utf8(whole);
   return bytes.length <= INLINE_BYTES ? { text: whole } : asked(ports.putAttachment(bytes));

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { type Contract, isProtected, type WorkspaceFile } from '#lib/contract';
 import type { BodyOf } from '#lib/ledger';
 import { RunFault } from './faults.js';
+import { type Redact, redactBytes } from './secrets.js';
 
 export type Changes = Omit<BodyOf<'workspace_changed'>, 'content'> & { readonly content: Content };
 
@@ -64,6 +65,7 @@ type Found =
  * How a folder that an agent worked in differs from the files it began with. Links are recorded, never followed; what no other
  * machine could be given (a link out of the folder, a device, socket or pipe, a name that is not UTF-8) is recorded with `sha256` null
  * and without content, so it is not there for the criteria. Empty folders do not count. The folder itself may be gone.
+ * A key's value in a file is redacted there: what is recorded is what is judged.
  * @throws RunFault `workspace_flooded` beyond the limits
  */
 export async function changesIn(
@@ -71,9 +73,10 @@ export async function changesIn(
   folder: string,
   pristine: readonly WorkspaceFile[],
   limits: ChangeLimits,
+  redact: Redact,
 ): Promise<Changes> {
   const before = new Map(pristine.map((file) => [file.path, file]));
-  const after = await scan(folder, before, limits);
+  const after = await scan(folder, before, limits, redact);
   const content: Record<string, string> = Object.create(null) as Record<string, string>;
   const files: BodyOf<'workspace_changed'>['files'] = [];
   const guarded: BodyOf<'workspace_changed'>['protected'] = [];
@@ -104,6 +107,7 @@ async function scan(
   folder: string,
   before: ReadonlyMap<string, WorkspaceFile>,
   limits: ChangeLimits,
+  redact: Redact,
 ): Promise<Map<string, Found | 'same'>> {
   const found = new Map<string, Found | 'same'>();
   let visited = 0;
@@ -116,13 +120,14 @@ async function scan(
     );
   const look = async (path: string, full: Buffer, info: Stats): Promise<Found | 'same'> => {
     const old = before.get(path);
-    if (info.isSymbolicLink()) return lookAtLink(path, full, old);
+    if (info.isSymbolicLink()) return lookAtLink(path, full, old, redact);
     if (!info.isFile()) return 'foreign';
     const room = limits.maxBytes - bytes;
     if (info.size > room && info.size !== old?.bytes) throw flooded();
     if ((info.mode & 0o400) === 0) await chmod(full, 0o600 | (info.mode & 0o100));
-    const data = await readRegular(full);
-    if (data === null) return 'foreign';
+    const raw = await readRegular(full);
+    if (raw === null) return 'foreign';
+    const data = redactBytes(raw, redact);
     const mode = (info.mode & 0o100) === 0 ? '100644' : '100755';
     const sha256 = hash('sha256', data);
     if (old?.mode === mode && old.sha256 === sha256) return 'same';
@@ -151,8 +156,13 @@ async function scan(
   return found;
 }
 
-async function lookAtLink(path: string, full: Buffer, old: WorkspaceFile | undefined): Promise<Found | 'same'> {
-  const raw = await readlink(full, { encoding: 'buffer' });
+async function lookAtLink(
+  path: string,
+  full: Buffer,
+  old: WorkspaceFile | undefined,
+  redact: Redact,
+): Promise<Found | 'same'> {
+  const raw = redactBytes(await readlink(full, { encoding: 'buffer' }), redact);
   const target = raw.toString('utf8');
   if (!raw.equals(Buffer.from(target, 'utf8')) || leaves(path, target)) return 'foreign';
   const sha256 = hash('sha256', target);

@@ -35,6 +35,7 @@ import {
   utf8,
 } from '#lib/ledger';
 import type { HeldLesson, LessonProof } from '#lib/lessons';
+import { type LiveDeps, openModel } from '#lib/providers';
 import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
 import { decideRun } from './decide.js';
 import { createRunActions } from './run-actions.js';
@@ -42,6 +43,7 @@ import type { RunLimits } from './work.js';
 
 export const EVAL = `ev_${'a'.repeat(32)}` as EvalRunId;
 const CHILD = `${EVAL}.0.on.1.1` as ChildRunId;
+const START = Date.parse('2026-01-01T00:00:00.000Z');
 const PARENT_REF = ledgerRef(EVAL, 1, 'b'.repeat(64) as EntryHash);
 
 const base: Contract = {
@@ -83,6 +85,8 @@ export interface Given {
   readonly programs?: Readonly<Record<string, string>>;
   readonly caseId?: string;
   readonly lessons?: readonly HeldLesson[];
+  /** How models are reached, and the variables that hold keys. */
+  readonly models?: LiveDeps;
   /** A contract from a file, instead of all of the above but the lessons. */
   readonly loaded?: LoadedContract;
 }
@@ -167,7 +171,12 @@ export async function kit(given: Given = {}): Promise<Kit> {
       const held = lessons.find(({ ref }) => ref === proof.lesson);
       return held === undefined ? { ok: false, code: 'lesson_unverified', reason: 'no anchor' } : { ok: true, held };
     },
-    now: () => 0,
+    model: (name) => {
+      const directory = given.loaded?.directory ?? contractFolder;
+      return openModel({ name, contract, directory }, given.models ?? { env: {} });
+    },
+    secrets: Object.entries(given.models?.env ?? {}).map(([name, value = '']) => ({ name, value })),
+    now: () => ledger.now(),
   };
   const proofs = new Map(lessons.map(({ ref }) => [ref, proofOf(ref)]));
   const actions = createRunActions(run, ports);
@@ -180,7 +189,7 @@ export async function kit(given: Given = {}): Promise<Kit> {
     for (const draft of fresh) {
       BODIES[draft.type].parse(draft.body);
       drafts.push(draft);
-      evolveChild(state, await ledger(draft));
+      evolveChild(state, await ledger.sign(draft));
     }
   };
   return {
@@ -227,12 +236,21 @@ function signedLedger() {
   const signer: Signer = { keyId: key, role: 'executor', sign: (message) => Promise.resolve(sign(seed, message)) };
   let seq = 0;
   let prev = 'c'.repeat(64) as EntryHash;
-  return async (draft: Draft) => {
-    const place = { eval: EVAL, ledger: CHILD, prev, seq, session: 'd'.repeat(32), at: '2026-01-01T00:00:00.000Z' };
-    const { entry } = await signDraft(draft, place, signer);
-    seq += 1;
-    prev = entry.hash;
-    return entry;
+  const begun = performance.now();
+  const now = (): number => START + (performance.now() - begun);
+  return {
+    now,
+    async sign(draft: Draft) {
+      const at = new Date(now()).toISOString();
+      const { entry } = await signDraft(
+        draft,
+        { eval: EVAL, ledger: CHILD, prev, seq, session: 'd'.repeat(32), at },
+        signer,
+      );
+      seq += 1;
+      prev = entry.hash;
+      return entry;
+    },
   };
 }
 

@@ -36,7 +36,7 @@ export async function checkCriterion(work: Work, id: string, state: ChildState, 
     checked = { result: 'unverifiable', reason: faultOf(cause, 'workspace').message };
   }
   if (abort.aborted) return [];
-  const output = await toBlob(checked.output ?? '', work.ports);
+  const output = await toBlob(checked.output ?? '', work);
   return [
     {
       type: 'criterion_checked',

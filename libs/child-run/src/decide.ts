@@ -1,16 +1,20 @@
-import type { Criterion, Panel } from '#lib/contract';
-import { childUsage, type ChildState, delegation, type LessonState } from '#lib/evaluation';
-import { type Draft, type EntryHash, NO_SPEND, sha256Hex, utf8, type Verdict } from '#lib/ledger';
+import type { Criterion, Learning, Panel, Reviewer } from '#lib/contract';
+import { childUsage, type ChildState, type LessonState } from '#lib/evaluation';
+import { type Draft, NO_SPEND, type Verdict } from '#lib/ledger';
 import { decidePromotion, type Gate, verdictGate } from '#lib/lessons';
-import type { Action, RunContext } from './actions.js';
+import type { RunContext } from './actions.js';
+import {
+  ABOUT_LESSON,
+  act,
+  lessonSubject,
+  record,
+  type Step,
+  towardsCall,
+  towardsReply,
+  towardsVote,
+} from './decide-calls.js';
 
-export type Step =
-  | { readonly kind: 'record'; readonly drafts: readonly Draft[] }
-  | { readonly kind: 'act'; readonly action: Action }
-  | { readonly kind: 'sealed' };
-
-const record = (...drafts: Draft[]): Step => ({ kind: 'record', drafts });
-const act = (action: Action): Step => ({ kind: 'act', action });
+export type { Step } from './decide-calls.js';
 
 /**
  * The next step of a child run, given what its ledger says: a pure function, so a run that was cut short goes on at the
@@ -23,7 +27,7 @@ export function decideRun(child: ChildState, run: RunContext, extracted: boolean
   if (child.verdict === null)
     return child.broken === null ? towardsVerdict(child, run) : record(verdictDraft(child, run));
   if (run.arm.memory.extraction === 'on' && run.contract.learning !== null) {
-    if (!extracted) return act({ kind: 'extract' });
+    if (!extracted) return towardsLessons(child, run.contract.learning) ?? act({ kind: 'extract' });
     const open = child.lessons.find((lesson) => lesson.outcome === 'open');
     if (open !== undefined && run.arm.memory.promotion === 'eager') return towardsPromotion(child, open, run);
   }
@@ -45,6 +49,7 @@ function startDraft(run: RunContext): Draft {
 
 function towardsVerdict(child: ChildState, run: RunContext): Step {
   if (child.answer === null) {
+    if (run.rendered.agent.kind === 'llm') return towardsReply(child, run.rendered.agent);
     // The intent is recorded before a program starts that may spend; a constant answer spends nothing.
     const intends = run.rendered.agent.kind !== 'fixed';
     if (intends && !child.events.some((event) => event.type === 'started')) {
@@ -69,13 +74,10 @@ function towardsReview(
   const returned = child.reviews.filter((review) => review.criterion === criterion.id);
   const next = reviewers.find((reviewer) => !returned.some((review) => review.reviewer === reviewer.name));
   if (next !== undefined) {
-    if (child.delegated.has(delegation(criterion.id, next.name))) {
-      return act({ kind: 'review', criterion: criterion.id, reviewer: next.name });
-    }
-    const question_digest = sha256Hex(utf8(criterion.question)) as EntryHash;
-    return record({
-      type: 'review_delegated',
-      body: { criterion: criterion.id, reviewer: next.name, question_digest },
+    return towardsVote(child, next, criterion.id, criterion.question, {
+      kind: 'review',
+      criterion: criterion.id,
+      reviewer: next.name,
     });
   }
   const quorum = panel?.quorum ?? 1;
@@ -121,6 +123,15 @@ function verdictDraft(child: ChildState, run: RunContext): Draft {
   return { type: 'verdict', body: { verdict, criteria, reason } };
 }
 
+/** The call in which a model writes lessons; `null` where none is to be made, or it was answered. */
+function towardsLessons(child: ChildState, learning: Learning): Step | null {
+  if (learning.extractor !== 'llm' || child.noExtraction || child.verdict === null) return null;
+  const { verdict, ref } = child.verdict;
+  // What the first gate refuses for certain is not paid for.
+  if (verdict === 'unverifiable' || (verdict === 'fail' && learning.gates.includes('verdict'))) return null;
+  return towardsCall(child, { purpose: 'extraction', subject: ref, reviewer: null });
+}
+
 function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContext): Step {
   const gates = run.contract.learning?.gates ?? [];
   const panel = run.contract.panel;
@@ -153,7 +164,7 @@ function towardsPromotion(child: ChildState, lesson: LessonState, run: RunContex
   }
 }
 
-function throughGate(gate: Gate, child: ChildState, lesson: LessonState, reviewers: readonly { name: string }[]): Step {
+function throughGate(gate: Gate, child: ChildState, lesson: LessonState, reviewers: readonly Reviewer[]): Step {
   switch (gate) {
     case 'verdict': {
       const result = verdictGate({ verdict: child.verdict?.verdict ?? 'unverifiable' });
@@ -164,7 +175,8 @@ function throughGate(gate: Gate, child: ChildState, lesson: LessonState, reviewe
     case 'panel': {
       const next = reviewers.find(({ name }) => !lesson.votes.some((vote) => vote.reviewer === name));
       if (next === undefined) throw new Error('a panel that has voted is decided');
-      return act({ kind: 'review_lesson', lesson: lesson.ref, reviewer: next.name });
+      const action = { kind: 'review_lesson', lesson: lesson.ref, reviewer: next.name } as const;
+      return towardsVote(child, next, lessonSubject(lesson.ref), ABOUT_LESSON, action);
     }
     default:
       return gate satisfies never;

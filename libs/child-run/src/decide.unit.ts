@@ -219,7 +219,12 @@ describe('given a verdict', () => {
     expect(gate).toMatchObject({ type: 'lesson_checked', body: { lesson, gate: 'verdict', passed: true } });
     expect(actionOf(decideRun(so(extracted, gate), allGates, true))).toEqual({ kind: 'check_lesson', lesson });
     const checks = CHECKS.map((check) => passed('checks', check));
-    expect(actionOf(decideRun(so(extracted, gate, ...checks), allGates, true))).toEqual({
+    const delegated = recorded(decideRun(so(extracted, gate, ...checks), allGates, true));
+    expect(delegated).toMatchObject({
+      type: 'review_delegated',
+      body: { criterion: `lesson:${lesson}`, reviewer: 'a' },
+    });
+    expect(actionOf(decideRun(so(extracted, gate, ...checks, delegated), allGates, true))).toEqual({
       kind: 'review_lesson',
       lesson,
       reviewer: 'a',

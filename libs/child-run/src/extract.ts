@@ -1,8 +1,18 @@
 import type { ChildState } from '#lib/evaluation';
 import type { Draft, Lesson } from '#lib/ledger';
-import { exemplarLesson, labelledBy, lessonDigest, lessonsFromAgent, type Provenance } from '#lib/lessons';
+import {
+  exemplarLesson,
+  labelledBy,
+  lessonDigest,
+  lessonsFromAgent,
+  lessonsFromModel,
+  type Provenance,
+} from '#lib/lessons';
 import { readBlob } from './blob.js';
+import { answerOf, saidIn } from './calls.js';
 import { answerFile } from './criteria.js';
+import { lastCall } from './decide-calls.js';
+import { lessonsIn } from './lessons-request.js';
 import { usedLessons } from './recall.js';
 import type { Work } from './work.js';
 
@@ -40,8 +50,14 @@ async function lessonsOf(work: Work, state: ChildState): Promise<Lesson[]> {
       );
       return lesson === null ? [] : [lesson];
     }
-    case 'llm':
-      return [];
+    case 'llm': {
+      const call = lastCall(state, { purpose: 'extraction', subject: state.verdict.ref, reviewer: null });
+      const answer = call === undefined ? null : answerOf(call);
+      if (call === undefined || answer === null) return [];
+      const model = answer.model ?? call.started.model;
+      const written = { ...provenance, model, promptDigest: call.started.prompt_digest };
+      return lessonsFromModel(lessonsIn((await saidIn(work, answer)).text), written);
+    }
     default:
       return contract.learning.extractor satisfies never;
   }

@@ -18,7 +18,7 @@ export async function recallLessons(work: Work): Promise<Draft[]> {
   const body: Recalled = {
     used: held.map(({ ref }, at) => ({ lesson: ref, tokens: layer.tokens[at] ?? 0 })),
     refused,
-    layer: await toBlob(layer.text, work.ports),
+    layer: await toBlob(layer.text, work),
     layer_digest: layer.digest as Recalled['layer_digest'],
   };
   return [{ type: 'lessons_recalled', body }];

@@ -5,11 +5,16 @@ import { runCommandAgent } from './agent-command.js';
 import { runFixedAgent } from './agent-fixed.js';
 import { checkCriterion } from './criteria.js';
 import { extractLessons } from './extract.js';
-import { faultOf, RunFault } from './faults.js';
+import { faultOf } from './faults.js';
 import { checkLesson } from './lesson-checks.js';
+import { makeCall } from './call.js';
+import { prepareCall } from './prepare-call.js';
 import { recallLessons } from './recall.js';
 import { reviewCriterion, reviewLesson } from './review.js';
 import { Scratch } from './scratch.js';
+import { redactAll, redactorOf } from './secrets.js';
+import { submitReply } from './submit.js';
+import { useTool } from './tool.js';
 import { type RunLimits, runLimits, type Work } from './work.js';
 
 /**
@@ -17,7 +22,15 @@ import { type RunLimits, runLimits, type Work } from './work.js';
  * elsewhere as it would have here.
  */
 export function createRunActions(run: RunContext, ports: ActionPorts, limits: Partial<RunLimits> = {}): RunActions {
-  const work: Work = { run, ports, scratch: new Scratch(), limits: { ...runLimits, ...limits } };
+  const redact = redactorOf(ports.secrets);
+  const clean = (drafts: Draft[]): Draft[] => redactAll(drafts, redact);
+  const work: Work = {
+    run,
+    ports,
+    scratch: new Scratch(),
+    limits: { ...runLimits, ...limits },
+    redact,
+  };
   const ended = new AbortController();
   const underWay = new Set<Promise<Draft[]>>();
   return {
@@ -27,7 +40,8 @@ export function createRunActions(run: RunContext, ports: ActionPorts, limits: Pa
       const onStop = (): void => stop.abort();
       abort.addEventListener('abort', onStop, { once: true });
       ended.signal.addEventListener('abort', onStop, { once: true });
-      const result = act(work, action, state, progress, stop.signal);
+      const report = (drafts: Draft[]): void => progress(clean(drafts));
+      const result = act(work, action, state, report, stop.signal).then(clean);
       underWay.add(result);
       try {
         const drafts = await result;
@@ -56,18 +70,26 @@ async function act(
   switch (action.kind) {
     case 'agent':
       return runAgent(work, state, progress, abort);
+    case 'prepare_call':
+      return prepareCall(work, action, state);
+    case 'call':
+      return makeCall(work, action.call, state, abort);
+    case 'tool':
+      return useTool(work, action, state, abort);
+    case 'submit':
+      return submitReply(work, state);
     case 'check':
       return checkCriterion(work, action.criterion, state, abort);
     case 'recall':
       return recallLessons(work);
     case 'review':
-      return reviewCriterion(work, action, state, abort, work.limits.reviewMs);
+      return reviewCriterion(work, action, state, abort);
     case 'extract':
-      return extractLessons(work, state);
+      return extractLessons(work, state).catch((cause: unknown) => [faultOf(cause, 'agent').draft()]);
     case 'check_lesson':
       return checkLesson(work, action.lesson, state);
     case 'review_lesson':
-      return reviewLesson(work, action, state, abort, work.limits.reviewMs);
+      return reviewLesson(work, action, state, abort);
     default:
       return action satisfies never;
   }
@@ -87,11 +109,7 @@ async function runAgent(
       case 'command':
         return await runCommandAgent(work, agent.command, state, progress, abort);
       case 'llm':
-        throw new RunFault(
-          'agent',
-          'agent_unsupported',
-          'agents of kind "llm" are not part of this version: use a command',
-        );
+        throw new Error('a model agent is a loop of calls, each an action of its own');
       default:
         return agent satisfies never;
     }

@@ -46,7 +46,7 @@ test('another executor rebuilds just what the agent left: contents, modes, links
   const scratch = new Scratch();
   onTestFinished(() => scratch.dispose());
   const place = await scratch.place();
-  const work = { run: run.run, ports: run.ports, scratch, limits: runLimits };
+  const work = { run: run.run, ports: run.ports, scratch, limits: runLimits, redact: (text: string) => text };
   await rebuildWorkspace(work, run.last('workspace_changed'), place.workspace);
   expect(await snapshotWorkspace(place.workspace)).toEqual(await snapshotWorkspace(out));
 });

@@ -2,7 +2,7 @@ export { ContractError, type ContractErrorCode } from './errors.js';
 export { contractDigest, loadContract } from './load.js';
 export { type Match, matchText } from './match.js';
 export { resolveArgv } from './programs.js';
-export { unsupportedReason } from './supported.js';
+export { budgetProblem, providersInUse, unsupportedReason } from './supported.js';
 export { renderCase } from './template.js';
 export {
   type Agent,

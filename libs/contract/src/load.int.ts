@@ -168,7 +168,7 @@ describe('a good contract', () => {
     expect(loaded.digest).toBe(hash('sha256', canonicalJson(loaded.contract)));
     expect(loaded.directory).toBe(directory);
     expect(loaded.workspaceDir).toBe(join(directory, 'workspace'));
-    expect(unsupportedReason(loaded.contract)).toContain('agents of kind "llm"');
+    expect(unsupportedReason(loaded.contract)).toBeNull();
   });
 
   test('of the fewest lines gets the defaults', async () => {

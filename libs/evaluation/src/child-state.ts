@@ -1,6 +1,7 @@
 import {
   addUsage,
   type AgentEvent,
+  type Blob,
   type BodyOf,
   type Entry,
   type EntryHash,
@@ -29,6 +30,7 @@ export interface CriterionState {
   readonly ref: LedgerRef;
   readonly result: Verdict;
   readonly reason: string;
+  readonly output: Blob;
 }
 
 export interface CallState {
@@ -45,6 +47,11 @@ export interface ReviewState {
   readonly reason: string;
 }
 
+export interface WorkspaceState {
+  readonly ref: LedgerRef;
+  readonly body: BodyOf<'workspace_changed'>;
+}
+
 /** What the entries of one child run say so far: the fold that running, resuming, anchoring and verifying share. */
 export interface ChildState {
   started: boolean;
@@ -56,7 +63,9 @@ export interface ChildState {
   readonly calls: CallState[];
   readonly exhausted: BodyOf<'budget_exhausted'>[];
   broken: BodyOf<'infrastructure_failed'> | null;
-  workspace: { ref: LedgerRef; body: BodyOf<'workspace_changed'> } | null;
+  workspace: WorkspaceState | null;
+  /** What a tool of a model agent changed, until the tool itself is recorded: else it is done again on the workspace as it was. */
+  unsettled: WorkspaceState | null;
   answer: { ref: LedgerRef; body: BodyOf<'answer_submitted'> } | null;
   readonly criteria: Map<string, CriterionState>;
   /** Reviewers that were asked about a criterion, as `<criterion>\0<reviewer>`. */
@@ -68,6 +77,14 @@ export interface ChildState {
   spend: Spend;
   /** What attempts cut short by a crash had reported. */
   interrupted: Usage;
+  /** When it started, by the clock of the executor that did: milliseconds since the epoch; 0 before. */
+  startedAt: number;
+  /** When the last entry was written, by the clock of its writer; 0 before. */
+  lastAt: number;
+  /** Milliseconds that a model agent has worked, from its first call to its last entry: the time between a crash and the resumption is not counted. */
+  workedMs: number;
+  /** After the verdict, no model could be asked to write lessons: the budget was spent, or something broke. */
+  noExtraction: boolean;
   sealed: BodyOf<'run_sealed'> | null;
 }
 
@@ -81,6 +98,7 @@ export function newChild(): ChildState {
     exhausted: [],
     broken: null,
     workspace: null,
+    unsettled: null,
     answer: null,
     criteria: new Map(),
     delegated: new Set(),
@@ -89,6 +107,10 @@ export function newChild(): ChildState {
     lessons: [],
     spend: NO_SPENDING,
     interrupted: NO_SPEND,
+    startedAt: 0,
+    lastAt: 0,
+    workedMs: 0,
+    noExtraction: false,
     sealed: null,
   };
 }
@@ -128,39 +150,48 @@ export function usageOf(entry: Entry): Usage {
 /** Takes the next entry of the live chain in, in place. */
 export function evolveChild(child: ChildState, entry: Entry): void {
   child.entries += 1;
+  passTime(child, entry);
   const ref = refOf(entry);
   switch (entry.type) {
     case 'run_started':
       child.started = true;
+      child.startedAt = child.lastAt;
       return;
     case 'writer_changed':
       // A program that had not answered begins anew: what its last attempt reported was paid in vain.
-      if (child.answer === null && child.broken === null && child.events.length > 0) interruptAttempt(child);
+      if (child.answer === null && child.broken === null && ranProgram(child)) interruptAttempt(child);
       abandonCall(child);
+      child.unsettled = null;
       return;
     case 'lessons_recalled':
       child.recalled = { ref, body: entry.body };
       return;
     case 'agent_reported':
-      child.events.push(...entry.body.events);
+      // One by one: an attached body may hold more than a call takes arguments.
+      for (const event of entry.body.events) child.events.push(event);
       return;
     case 'budget_exhausted':
       child.exhausted.push(entry.body);
+      child.noExtraction = child.verdict !== null;
       return;
     case 'infrastructure_failed':
+      child.noExtraction = child.verdict !== null;
+      if (child.verdict !== null) return;
       child.broken = entry.body;
       // A program that did not even start has spent nothing, whatever its intent said.
-      if (child.events.length > 0 && entry.body.code !== 'agent_not_started') {
+      if (ranProgram(child) && entry.body.code !== 'agent_not_started') {
         child.spend = { ...child.spend, agent: reportedUsage(child.events) };
       }
       return;
     case 'workspace_changed':
-      child.workspace = { ref, body: entry.body };
+      if (hasAgentCalls(child)) child.unsettled = { ref, body: entry.body };
+      else child.workspace = { ref, body: entry.body };
       return;
     case 'answer_submitted':
       child.answer = { ref, body: entry.body };
+      settleWorkspace(child);
       // The usage of a model agent is that of its calls, which are entries of their own.
-      if (!child.calls.some(({ started }) => started.purpose === 'agent')) {
+      if (!hasAgentCalls(child)) {
         child.spend = { ...child.spend, agent: entry.body.usage };
       }
       return;
@@ -174,9 +205,15 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       child.calls
         .find(({ started, outcome }) => started.call === entry.body.call && outcome !== 'abandoned')
         ?.tools.push(entry.body);
+      settleWorkspace(child);
       return;
     case 'criterion_checked':
-      child.criteria.set(entry.body.criterion, { ref, result: entry.body.result, reason: entry.body.reason });
+      child.criteria.set(entry.body.criterion, {
+        ref,
+        result: entry.body.result,
+        reason: entry.body.reason,
+        output: entry.body.output,
+      });
       child.spend = { ...child.spend, tools: addUsage(child.spend.tools, entry.body.usage) };
       return;
     case 'review_delegated':
@@ -215,6 +252,28 @@ export function evolveChild(child: ChildState, entry: Entry): void {
 
 export function delegation(criterion: string, reviewer: string): string {
   return `${criterion}\0${reviewer}`;
+}
+
+/** Whether the agent is a program that was to be started: a model reports nothing by events but what it cites. */
+function ranProgram(child: ChildState): boolean {
+  return child.events.some((event) => event.type !== 'cited') && !hasAgentCalls(child);
+}
+
+function hasAgentCalls(child: ChildState): boolean {
+  return child.calls.some(({ started }) => started.purpose === 'agent');
+}
+
+function settleWorkspace(child: ChildState): void {
+  child.workspace = child.unsettled ?? child.workspace;
+  child.unsettled = null;
+}
+
+function passTime(child: ChildState, entry: Entry): void {
+  const at = Date.parse(entry.at);
+  const works = child.answer === null && child.broken === null && hasAgentCalls(child);
+  // Nobody worked between the last entry of a writer and the next writer's first.
+  if (works && entry.type !== 'writer_changed' && at > child.lastAt) child.workedMs += at - child.lastAt;
+  child.lastAt = at;
 }
 
 function interruptAttempt(child: ChildState): void {

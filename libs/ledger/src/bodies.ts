@@ -198,6 +198,8 @@ export const BODIES = {
     /** The exact request as JSON, and its SHA-256. */
     prompt: blobSchema,
     prompt_digest: hash,
+    /** More than its input can have; `null` where nobody counted. */
+    max_input_tokens: limit,
     max_output_tokens: limit,
     /** What it may cost at most; `null` where no price is known. */
     worst_case_nano_usd: limit,

@@ -47,6 +47,11 @@ export function lessonsFromAgent(events: readonly AgentEvent[], provenance: Prov
     .map((event) => lessonOf(event, 'agent', provenance));
 }
 
+/** What a model wrote of a run, as lessons: its first three. */
+export function lessonsFromModel(written: readonly AgentLesson[], provenance: Provenance): Lesson[] {
+  return written.slice(0, MAX_LESSONS_PER_RUN).map((words) => lessonOf(words, 'llm', provenance));
+}
+
 export interface ExemplarInput {
   readonly instructions: string;
   readonly inputs: JsonObject;
@@ -87,7 +92,7 @@ export function exemplarLesson(run: ExemplarInput, provenance: Provenance): Less
 
 function lessonOf(
   { title, when, when_not, text }: AgentLesson,
-  extractor: 'agent' | 'exemplar',
+  extractor: Lesson['extractor'],
   from: Provenance,
 ): Lesson {
   return {

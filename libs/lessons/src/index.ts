@@ -9,13 +9,14 @@ export {
   type GateVote,
   type PromotionDecision,
 } from './gates.js';
-export { lessonAlias, type RenderedLayer, type RenderedLesson, renderLayer } from './render.js';
+export { lessonAlias, quotedJson, type RenderedLayer, type RenderedLesson, renderLayer } from './render.js';
 export {
   type AgentLesson,
   type ExemplarInput,
   exemplarLesson,
   labelledBy,
   lessonsFromAgent,
+  lessonsFromModel,
   MAX_LESSONS_PER_RUN,
   type Provenance,
 } from './extract.js';

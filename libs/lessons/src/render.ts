@@ -44,13 +44,17 @@ export function renderLayer(lessons: readonly HeldLesson[]): RenderedLayer {
     when_not,
     text,
   }));
-  const quoted = items.map(quote);
+  const quoted = items.map(quotedJson);
   const text = items.length === 0 ? '' : `${NOTICE}\n${OPEN}\n[${quoted.join(',')}]\n${CLOSE}\n`;
   return { items, text, digest: sha256Hex(utf8(text)), tokens: quoted.map(estimateTokens) };
 }
 
-function quote(item: RenderedLesson): string {
-  return canonicalJson(item).replace(/[<>&\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
+/**
+ * Any JSON as quoted data: its JCS text in which nothing can close a marker such as `</lessons>`, break a line, or hide. The same value when parsed.
+ * @throws LedgerError `not_json`
+ */
+export function quotedJson(value: unknown): string {
+  return canonicalJson(value, 'any').replace(/[<>&\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (character) =>
     Array.from(
       { length: character.length },
       (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,

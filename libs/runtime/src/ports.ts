@@ -1,5 +1,6 @@
 import type { EventLog, Leases, Topics } from '#lib/event-log';
 import type { AttachmentRef, EvalRunId, KeyRing, Signer } from '#lib/ledger';
+import type { LiveDeps } from '#lib/providers';
 
 /** Where the files of a contract are on this machine. */
 export interface ContractLocator {
@@ -20,6 +21,8 @@ export interface Ports {
   readonly signers: { readonly coordinator: Signer; readonly executor: Signer; readonly projector: Signer };
   readonly trustStore: AttachmentRef;
   readonly contracts: ContractLocator;
+  /** How models are reached: the variables that hold keys, and the limits that all runs of the process share. */
+  readonly models: LiveDeps;
   readonly software: { readonly truss: string; readonly node: string };
   readonly leaseMs: number;
   /** Whether this process drives an evaluation: an embedded one only those that it was asked for. */

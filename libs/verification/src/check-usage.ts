@@ -1,14 +1,22 @@
 import { childUsage, type ChildState, reportedUsage } from '#lib/evaluation';
-import { type AgentEvent, type Entry, NO_SPEND, type Spend, type Usage } from '#lib/ledger';
+import { addUsage, type AgentEvent, type Entry, NO_SPEND, type Spend, type Usage } from '#lib/ledger';
 import type { Context } from './context.js';
+import type { PlannedContract } from './plan-shape.js';
 
 /**
- * Step 8b: what a run says it spent is the sum of what its entries say: the agent's last attempt, tools, reviewers, extraction, and what attempts that were
+ * Step 8b: what a run says it spent is the sum of what its entries say: the agent's last attempt or its model calls, tools, reviewers, extraction, and what attempts that were
  * cut short had reported.
  */
-export function checkUsage(context: Context, chain: readonly Entry[], run: ChildState): void {
+export function checkUsage(
+  context: Context,
+  chain: readonly Entry[],
+  run: ChildState,
+  { agent }: Pick<PlannedContract, 'agent'>,
+): void {
   const wrong = (entry: Entry, message: string): void => context.findings.error('usage_mismatch', entry, message);
   const events: AgentEvent[] = [];
+  const agentCalls = new Set<number>();
+  let called = NO_SPEND;
   for (const entry of chain) {
     switch (entry.type) {
       case 'writer_changed':
