@@ -34,6 +34,12 @@ test('the repair example runs to a report that fits its schema and verifies, lea
   expect(verified.code).toBe(0);
 
   expect(JSON.parse((await run(['report', id, '--db', db])).stdout)).toEqual(report);
+  const markdown = (await run(['report', id, '--format', 'md', '--db', db])).stdout;
+  expect(markdown).toMatch(/^# repair: (pass|fail)\n/);
+  for (const arm of report.arms) {
+    const name = arm.arm.replace('_', ' ');
+    expect(markdown).toContain(`| ${name} | ${arm.counts.pass} | ${arm.counts.fail} | ${arm.counts.unverifiable} |`);
+  }
 });
 
 test('every number of the report can be recomputed from what `truss ledger --json` prints', async () => {
