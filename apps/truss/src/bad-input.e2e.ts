@@ -40,10 +40,9 @@ const BAD: readonly Bad[] = [
   },
   {
     what: 'a language model whose key is not there',
-    contract: fixedContract('[providers.main]\nkind = "openai"\nmodel = "m"\napi_key_env = "TRUSS_NO_SUCH_KEY"\n').replace(
-      'kind = "fixed"\nanswer = "answer.txt"\nanswer_text = "spam"',
-      'kind = "llm"\nprovider = "main"',
-    ),
+    contract: fixedContract(
+      '[providers.main]\nkind = "openai"\nmodel = "m"\napi_key_env = "TRUSS_NO_SUCH_KEY"\n',
+    ).replace('kind = "fixed"\nanswer = "answer.txt"\nanswer_text = "spam"', 'kind = "llm"\nprovider = "main"'),
     says: /provider `main`: Set the variable TRUSS_NO_SUCH_KEY/,
   },
   {

@@ -46,5 +46,5 @@ export function* attachmentsIn(value: JsonValue): Generator<string> {
     yield ref.data.sha256;
     return;
   }
-  for (const part of Object.values(value)) yield* attachmentsIn(part as JsonValue);
+  for (const part of Object.values(value)) yield* attachmentsIn(part);
 }
