@@ -23,7 +23,9 @@ const CASES: readonly (readonly [name: string, bounds: Bounds, states: number])[
   ],
 ];
 
-describe('every order of events of a small case keeps every invariant, and from every state there is a way to the end', () => {
+describe('every order of events of a small case keeps every invariant, and from every state there is a way to the end', {
+  timeout: 300_000,
+}, () => {
   test.each(CASES)('%s', (_, bounds, states) => {
     const searched = search(smallModel(bounds, SOUND), MOST_STATES);
     expect(searched.violation, searched.path.join('\n')).toBeNull();
@@ -33,7 +35,7 @@ describe('every order of events of a small case keeps every invariant, and from 
   });
 });
 
-describe('the search finds a loosened rule by the shortest way', () => {
+describe('the search finds a loosened rule by the shortest way', { timeout: 300_000 }, () => {
   test.each([
     ['a command finished on lost', 'offset_past_unfinished'],
     ['a take-over below the live head', 'unconfirmed_effect'],

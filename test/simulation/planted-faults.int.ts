@@ -19,7 +19,7 @@ const BREAKS: Readonly<Record<string, readonly Invariant[]>> = {
   'a position trusted': ['unconfirmed_effect'],
 };
 
-describe('a rule of the section on writing, loosened, is found', () => {
+describe('a rule of the section on writing, loosened, is found', { timeout: 300_000 }, () => {
   test.each(FAULTS.map((rules) => [rules.name, rules] as const))('%s', (name, rules) => {
     for (let seed = 0; seed < MOST_SEEDS; seed++) {
       const { violation } = runSeed(seed, { rules });
