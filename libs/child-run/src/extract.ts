@@ -37,6 +37,8 @@ async function lessonsOf(work: Work, state: ChildState): Promise<Lesson[]> {
     case 'agent':
       return lessonsFromAgent(state.events, provenance);
     case 'exemplar': {
+      // A run that the gate refuses for certain is no example.
+      if (state.verdict.verdict !== 'pass' && contract.learning.gates.includes('verdict')) return [];
       const row = contract.cases.find(({ id }) => id === work.run.case?.id);
       const lesson = exemplarLesson(
         {
@@ -44,7 +46,6 @@ async function lessonsOf(work: Work, state: ChildState): Promise<Lesson[]> {
           inputs: row?.inputs ?? {},
           answer: await answerText(work, state),
           criteria: [...state.criteria].map(([id, { result }]) => ({ id, result })),
-          verdict: state.verdict.verdict,
         },
         provenance,
       );

@@ -70,7 +70,7 @@ describe('recall', () => {
     const { title, when, when_not, text } = lesson;
     const { output } = run.last('answer_submitted');
     expect(JSON.parse('text' in output ? output.text : '')).toEqual([
-      { id: lessonAlias(REF), title, when, when_not, text },
+      { id: lessonAlias(1), title, when, when_not, text },
     ]);
   });
 
@@ -144,6 +144,12 @@ describe('extraction', () => {
     await run.perform({ kind: 'extract' });
     expect(run.last('lesson_extracted').lesson.text).toContain('Answer: spam');
     expect(await (await judgedRun({ learning: exemplar }, 'fail')).perform({ kind: 'extract' })).toEqual([]);
+  });
+
+  test('without the gate "verdict" makes a worked example of an answer that failed', async () => {
+    const run = await judgedRun({ learning: { ...learning, extractor: 'exemplar', gates: ['checks'] } }, 'fail');
+    await run.perform({ kind: 'extract' });
+    expect(run.last('lesson_extracted').lesson.text).toContain('Answer: spam');
   });
 });
 

@@ -30,10 +30,10 @@ export class LessonCounters {
           this.#change(lesson, ({ offered }) => ({ offered: offered + 1 }));
         return;
       case 'lessons_recalled': {
-        const used = new Set(entry.body.used.map(({ lesson }) => lesson));
-        for (const lesson of used) this.#change(lesson, ({ rendered }) => ({ rendered: rendered + 1 }));
+        const used = entry.body.used.map(({ lesson }) => lesson);
+        for (const lesson of new Set(used)) this.#change(lesson, ({ rendered }) => ({ rendered: rendered + 1 }));
         this.#seen.set(entry.ledger as ChildRunId, {
-          byAlias: new Map([...used].map((ref) => [lessonAlias(ref), ref])),
+          byAlias: new Map(used.map((ref, at) => [lessonAlias(at + 1), ref])),
           cited: new Set(),
         });
         return;
@@ -44,7 +44,7 @@ export class LessonCounters {
         return;
       case 'child_anchor': {
         const { child_run_id, verdict } = entry.body;
-        for (const lesson of this.#seen.get(child_run_id)?.byAlias.values() ?? []) {
+        for (const lesson of new Set(this.#seen.get(child_run_id)?.byAlias.values())) {
           this.#change(lesson, ({ after }) => ({ after: { ...after, [verdict]: after[verdict] + 1 } }));
         }
         this.#seen.delete(child_run_id);

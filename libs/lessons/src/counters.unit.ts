@@ -51,9 +51,9 @@ describe('the counters of a lesson', () => {
     await parent.next(drafts.started());
     const counters = new LessonCounters();
     const runs = [
-      await run(parent, 1, [lessonAlias(A), lessonAlias(A)], 'pass'),
+      await run(parent, 1, [lessonAlias(1), lessonAlias(1)], 'pass'),
       await run(parent, 2, [], 'fail'),
-      await run(parent, 3, [lessonAlias(A)], 'pass'),
+      await run(parent, 3, [lessonAlias(1)], 'pass'),
     ];
     for (const entry of runs.flat()) counters.observe(entry);
     expect(counters.of(A)).toEqual({ offered: 3, rendered: 3, cited: 2, after: { pass: 2, fail: 1, unverifiable: 0 } });
@@ -63,7 +63,7 @@ describe('the counters of a lesson', () => {
     const parent = Chain.evaluation(freshEvaluation());
     await parent.next(drafts.started());
     const counters = new LessonCounters();
-    for (const entry of (await run(parent, 1, [lessonAlias(B), A, 'l_0'], 'pass')).slice(0, -1))
+    for (const entry of (await run(parent, 1, [lessonAlias(2), A, 'l_0'], 'pass')).slice(0, -1))
       counters.observe(entry);
     expect(counters.of(B)).toEqual({ offered: 1, rendered: 0, cited: 0, after: { pass: 0, fail: 0, unverifiable: 0 } });
     expect(counters.of(A)).toEqual({ offered: 1, rendered: 1, cited: 0, after: { pass: 0, fail: 0, unverifiable: 0 } });

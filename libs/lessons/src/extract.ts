@@ -58,16 +58,15 @@ export interface ExemplarInput {
   readonly answer: string;
   /** What decided, as recorded by `criterion_checked`. */
   readonly criteria: readonly { readonly id: string; readonly result: Verdict }[];
-  readonly verdict: Verdict;
 }
 
 /**
- * One worked example of the run's own verified answer: input, answer and how it was judged. Only from a pass, since a failed answer is no example: else `null`.
+ * One worked example of the run's own answer: input, answer and how it was judged; `null` without an answer. That it was judged well is for the gate `verdict` to ask.
  * Instructions are cut at 240 characters, and say so; the inputs and the answer are never cut, since a part of an answer was verified by nobody, so an
  * example that is too long is for the check `size` to refuse.
  */
 export function exemplarLesson(run: ExemplarInput, provenance: Provenance): Lesson | null {
-  if (run.verdict !== 'pass' || run.answer.trim() === '') return null;
+  if (run.answer.trim() === '') return null;
   const judged = run.criteria.map(({ id, result }) => `${id}: ${result}`).join(', ');
   const hasInputs = Object.keys(run.inputs).length > 0;
   const task = cut(run.instructions.trim().replace(/\s+/gu, ' '), 240);

@@ -16,7 +16,6 @@ const PASSED: ExemplarInput = {
   inputs: { subject: 'You won' },
   answer: 'spam\n',
   criteria: [{ id: 'label', result: 'pass' }],
-  verdict: 'pass',
 };
 
 describe("an agent's own lessons", () => {
@@ -80,8 +79,9 @@ describe('a worked example', () => {
     expect(lessonSchema.parse(lesson)).toEqual(lesson);
   });
 
-  test.each(['fail', 'unverifiable'] as const)('is never made of a run that ended as %s', (verdict) => {
-    expect(exemplarLesson({ ...PASSED, verdict }, PROVENANCE)).toBeNull();
+  test('of an answer that failed says that it failed', () => {
+    const failed = { ...PASSED, criteria: [{ id: 'label', result: 'fail' as const }] };
+    expect(exemplarLesson(failed, PROVENANCE)?.text).toMatch(/\nJudged: label: fail$/u);
   });
 
   test('cuts the task, never the answer', () => {

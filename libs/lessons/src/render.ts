@@ -1,4 +1,4 @@
-import { canonicalJson, type LedgerRef, sha256Hex, utf8 } from '#lib/ledger';
+import { canonicalJson, sha256Hex, utf8 } from '#lib/ledger';
 import { estimateTokens, type HeldLesson } from './lesson.js';
 
 /** A lesson as an agent sees it. */
@@ -26,9 +26,12 @@ const NOTICE =
 const OPEN = '<lessons>';
 const CLOSE = '</lessons>';
 
-/** The name under which agents and reviewers see a lesson: `l_` and 16 hex digits of SHA-256(ref). The ref would tell the arm and the run. */
-export function lessonAlias(ref: LedgerRef): string {
-  return `l_${sha256Hex(utf8(ref)).slice(0, 16)}`;
+/**
+ * The name under which an agent sees a lesson: its place among those that the run recalled, from 1. The ref would tell the arm and the run, and differ
+ * in every evaluation, so that no recorded call could be played again.
+ */
+export function lessonAlias(place: number): string {
+  return `lesson_${place}`;
 }
 
 /**
@@ -37,8 +40,8 @@ export function lessonAlias(ref: LedgerRef): string {
  * that is invisible or ends a line, are escaped as \uXXXX: the same JSON value, but no lesson can write the closing marker or a line break.
  */
 export function renderLayer(lessons: readonly HeldLesson[]): RenderedLayer {
-  const items = lessons.map(({ ref, lesson: { title, when, when_not, text } }) => ({
-    id: lessonAlias(ref),
+  const items = lessons.map(({ lesson: { title, when, when_not, text } }, at) => ({
+    id: lessonAlias(at + 1),
     title,
     when,
     when_not,
