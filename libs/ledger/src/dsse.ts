@@ -1,16 +1,29 @@
-import { concatBytes, utf8 } from './bytes.js';
+import { utf8 } from './bytes.js';
 
 /**
  * DSSE v1 pre-authentication encoding, what a signature covers: `"DSSEv1" SP LEN(type) SP type SP LEN(payload) SP payload`, lengths in
  * bytes as decimal ASCII (secure-systems-lab/dsse, protocol.md).
  */
 export function pae(payloadType: string, payload: Uint8Array): Uint8Array {
-  return concatBytes(utf8(`DSSEv1 ${byteLength(payloadType)} ${payloadType} ${payload.length} `), payload);
+  const length = String(payload.length);
+  const head = headOf(payloadType);
+  const whole = new Uint8Array(head.length + length.length + 1 + payload.length);
+  whole.set(head);
+  let offset = head.length;
+  for (let i = 0; i < length.length; i++) whole[offset++] = length.charCodeAt(i);
+  whole[offset++] = SPACE;
+  whole.set(payload, offset);
+  return whole;
 }
 
-function byteLength(text: string): number {
-  return ASCII.test(text) ? text.length : utf8(text).length;
-}
+const SPACE = 0x20;
 
-// All of it is one byte a character in UTF-8.
-const ASCII = /^[\0-\x7f]*$/;
+// Nearly all that is signed has one type: what stands before the payload's length is made once.
+let last: { readonly type: string; readonly head: Uint8Array } | null = null;
+
+function headOf(type: string): Uint8Array {
+  if (last?.type === type) return last.head;
+  const head = utf8(`DSSEv1 ${utf8(type).length} ${type} `);
+  last = { type, head };
+  return head;
+}

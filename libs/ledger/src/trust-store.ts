@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { admitPublicKey, verifySignature, verifySignatureAsync } from '#ledger-crypto';
 import { utf8 } from './bytes.js';
-import { type KeyRing, keyId, publicKeyBytes, sha256Hex, type TrustedKey } from './entry.js';
+import { type KeyRing, keyId, publicKeyBytes, type TrustedKey } from './entry.js';
 import { LedgerError } from './errors.js';
 import { HASH } from './ids.js';
 import { canonicalJson } from './jcs.js';
+import { sha256Hex } from './sha256.js';
 
 const keySchema = z.strictObject({
   id: z.string().regex(HASH),

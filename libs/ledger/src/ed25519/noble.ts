@@ -1,6 +1,6 @@
 import { getPublicKey, hashes, Point, sign as nobleSign } from '@noble/ed25519';
 import { sha256 as nobleSha256, sha512 } from '@noble/hashes/sha2.js';
-import { concatBytes, equalBytes } from '../bytes.js';
+import { concatBytes, equalBytes, toHex } from '../bytes.js';
 import { AdmittedKey, admittedOrUndefined, SigningKey } from './keys.js';
 import { isWellFormedSignature } from './profile.js';
 
@@ -13,6 +13,11 @@ const ORDER = Point.CURVE().n;
 /** SHA-256 of the parts one after another: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   return nobleSha256(concatBytes(...parts));
+}
+
+/** As {@link sha256}, in lower-case hex. */
+export function sha256Hex(...parts: readonly Uint8Array[]): string {
+  return toHex(sha256(...parts));
 }
 
 /**

@@ -14,8 +14,21 @@ const privateKeys = new WeakMap<SigningKey, KeyObject>();
 
 /** SHA-256 of the parts one after another: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
+  // By way of a text: as a Buffer each digest would be memory outside the heap, which takes twice the time.
+  const text = digestOf(parts, 'binary');
+  const digest = new Uint8Array(32);
+  for (let index = 0; index < 32; index++) digest[index] = text.charCodeAt(index);
+  return digest;
+}
+
+/** As {@link sha256}, in lower-case hex. */
+export function sha256Hex(...parts: readonly Uint8Array[]): string {
+  return digestOf(parts, 'hex');
+}
+
+function digestOf(parts: readonly Uint8Array[], encoding: 'binary' | 'hex'): string {
   const [first] = parts;
-  return plain(hash('sha256', parts.length === 1 && first !== undefined ? first : joined(parts), 'buffer'));
+  return hash('sha256', parts.length === 1 && first !== undefined ? first : joined(parts), encoding);
 }
 
 const scratch = new Uint8Array(4096);
