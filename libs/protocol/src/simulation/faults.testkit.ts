@@ -121,7 +121,7 @@ function anAnchorOnAnySealedBranch(): Rules {
         chain.hashes[entry.seq - 1] === entry.prev
       ) {
         const known = branches.get(live) ?? new Map();
-        known.set(entry.ledger as ChildRunId, {
+        known.set(entry.ledger, {
           hashes: [...chain.hashes.slice(0, entry.seq), entry.hash],
           seal: entry.body as BodyOf<'run_sealed'>,
         });

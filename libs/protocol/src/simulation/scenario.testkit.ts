@@ -1,22 +1,7 @@
 import type { RunContext } from '#lib/child-run';
 import type { Contract } from '#lib/contract';
-import {
-  type EvalRequested,
-  type EvaluationView,
-  planOf,
-  type ChildRecord,
-  requestDigest,
-  evaluationOf,
-} from '#lib/evaluation';
-import {
-  canonicalJson,
-  type ChildRunId,
-  type EntryHash,
-  type EvalRunId,
-  type JsonObject,
-  sha256Hex,
-  utf8,
-} from '#lib/ledger';
+import { type EvalRequested, type EvaluationView, planOf, type ChildRecord } from '#lib/evaluation';
+import { canonicalJson, type ChildRunId, type EntryHash, sha256Hex, utf8 } from '#lib/ledger';
 
 export const SOFTWARE = { truss: 'simulated', node: 'simulated' };
 /** How many plans there are to draw from. */
@@ -136,7 +121,7 @@ export function requestOf(scenario: number, deadlineMs: number, content = 0): Ev
     kind: 'eval',
     requester: 'simulation',
     request_id: `scenario ${scenario}`,
-    contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract as JsonObject }],
+    contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract }],
     repeats: shape.repeats,
     replicates: shape.replicates,
     seed: 1000 + scenario + content,
@@ -150,12 +135,6 @@ export function requestOf(scenario: number, deadlineMs: number, content = 0): Ev
   requests.set(name, request);
   return request;
 }
-
-export function evaluationNo(scenario: number): EvalRunId {
-  return evaluationOf(requestOf(scenario, 1));
-}
-
-export { requestDigest };
 
 /** What a run is, from the live request and the plan, as the executor's shell makes it. */
 export function contextOf(view: EvaluationView, child: ChildRunId): RunContext {

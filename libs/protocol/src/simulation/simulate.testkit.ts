@@ -30,6 +30,8 @@ async function many(from: number, count: number, verifyEvery: number): Promise<v
   const started = performance.now();
   const found = new Map<string, number[]>();
   for (let seed = from; seed < from + count; seed++) {
+    if (seed > from && (seed - from) % 1000 === 0)
+      console.error(`${seed - from} seeds, ${found.size} invariants broken`);
     const wrong = await brokenBy(seed, seed % verifyEvery === 0);
     if (wrong === null) continue;
     const seeds = found.get(wrong.invariant);

@@ -218,7 +218,7 @@ function extracted(child: ChildState, run: RunContext): Draft[] {
       trust: 'machine',
       supersedes: [],
     };
-    const digest = lessonDigest(lesson) as Extract<Draft, { type: 'lesson_extracted' }>['body']['digest'];
+    const digest = lessonDigest(lesson);
     drafts.push({ type: 'lesson_extracted', body: { lesson, digest } });
   }
   return drafts;
