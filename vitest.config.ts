@@ -12,6 +12,7 @@ export default defineConfig({
     reporters: ['default', './test/reporter/counts.ts'],
     coverage: {
       provider: 'v8',
+      reportOnFailure: true,
       include: ['{apps,libs}/*/src/**/*.ts'],
       exclude: ['**/*.{unit,int,e2e,testkit}.ts'],
       reporter: ['text-summary', 'html', 'json-summary'],
