@@ -25,6 +25,7 @@ import {
   type EntryType,
   type EvalRunId,
   keyId,
+  type KeyId,
   type LedgerRef,
   ledgerRef,
   publicKeyFromSeed,
@@ -273,6 +274,42 @@ export async function drive(run: Kit, fresh = false): Promise<void> {
     const abort = new AbortController().signal;
     const result = await run.elsewhere().perform(step.action, run.state, (drafts) => early.push(...drafts), abort);
     await run.record(...early, ...result);
+  }
+}
+
+/**
+ * Takes a run to its end with one crash: after so many entries the rest of what an action brought is lost, and another executor takes it up.
+ * `inFlight`: a call whose intent was the last entry is made first, and nobody hears of its answer.
+ * @returns what was the last entry before the crash
+ */
+export async function driveWithCrash(run: Kit, after: number, inFlight: boolean): Promise<Draft | undefined> {
+  let actions = run.actions;
+  let extracted = false;
+  let last: Draft | undefined;
+  const abort = new AbortController().signal;
+  for (;;) {
+    const step = decideRun(run.state, run.run, extracted);
+    if (step.kind === 'sealed') return last;
+    const drafts = step.kind === 'record' ? [...step.drafts] : [];
+    if (step.kind === 'act') {
+      if (step.action.kind === 'extract') extracted = true;
+      const early: Draft[] = [];
+      const late = await actions.perform(step.action, run.state, (some) => early.push(...some), abort);
+      drafts.push(...early, ...late);
+    }
+    for (const draft of drafts) {
+      await run.record(draft);
+      if (last !== undefined || run.state.entries !== after) continue;
+      last = draft;
+      const call = run.state.calls.at(-1);
+      if (inFlight && call?.outcome === 'open')
+        await actions.perform({ kind: 'call', call: call.started.call }, run.state, () => {}, abort);
+      const displaced = { key: 'e'.repeat(64) as KeyId, session: 'd'.repeat(32) };
+      await run.record({ type: 'writer_changed', body: { displaced, reason: 'crashed' } });
+      actions = run.elsewhere();
+      extracted = false;
+      break;
+    }
   }
 }
 

@@ -66,6 +66,8 @@ export interface ModelGiven extends Given {
   readonly tools?: readonly string[];
   readonly provider?: Partial<Provider>;
   readonly policy?: Partial<RetryPolicy>;
+  /** Absent: with the key. */
+  readonly env?: LiveDeps['env'];
 }
 
 /** A run whose agent, reviewers and extractor are models behind one scripted endpoint. */
@@ -74,7 +76,7 @@ export async function modelKit(script: Script, given: ModelGiven = {}): Promise<
   onTestFinished(() => endpoint.close());
   const run = await kit({
     ...given,
-    models: deps(given.policy),
+    models: { ...deps(given.policy), ...(given.env === undefined ? {} : { env: given.env }) },
     contract: {
       agent: agentOf(...(given.tools ?? [])),
       providers: { main: provider(endpoint.url, given.provider) },
