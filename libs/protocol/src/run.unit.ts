@@ -137,7 +137,7 @@ describe('given a run whose action is under way', () => {
   test('then nothing else is done until it is performed', () => {
     const run = new Run();
     expect(kinds(run.claimed())).toContain('perform');
-    expect(run.step({ kind: 'changed' })).toEqual([]);
+    expect(kinds(run.step({ kind: 'changed' }))).toEqual(['wake']);
   });
 
   test('when its agent stays silent, then the lease is renewed in time all the same', () => {
@@ -158,8 +158,18 @@ describe('given a run whose action is under way', () => {
       { type: 'writer_changed', body: { displaced: chain?.writer as never, reason: '' } },
       { session: 99 },
     );
-    expect(kinds(run.step({ kind: 'changed' }))).toEqual(['abort', 'wake']);
+    expect(kinds(run.step({ kind: 'changed' }))).toEqual(['abort', 'release', 'wake']);
     expect(run.step({ kind: 'performed', id: perform?.id as number, drafts: [] })).toEqual([]);
+    run.now += LEASE;
+    expect(kinds(run.step({ kind: 'changed' }))).toEqual(['read_to_end']);
+  });
+
+  test('when it is woken too early, then it asks to be woken again', () => {
+    const run = new Run();
+    run.claimed();
+    run.step({ kind: 'answered', answer: 'lost' });
+    const early = run.step({ kind: 'changed' });
+    expect(early).toEqual([{ kind: 'wake', at: run.now + LEASE }]);
     run.now += LEASE;
     expect(kinds(run.step({ kind: 'changed' }))).toEqual(['read_to_end']);
   });
@@ -187,9 +197,11 @@ describe('given a run whose action is under way', () => {
         usage: { cost_nano_usd: 0, steps: 0, input_tokens: 0, output_tokens: 0, unmeasured_calls: 0 },
       },
     };
-    const [write] = run.step({ kind: 'performed', id: perform?.id as number, drafts: [answer] });
-    const before = write?.kind === 'write' ? write.session : '';
-    expect(kinds(run.step({ kind: 'answered', answer: 'lost' }))).toEqual(['wake']);
+    const write = run
+      .step({ kind: 'performed', id: perform?.id as number, drafts: [answer] })
+      .find((effect) => effect.kind === 'write');
+    const before = write?.session;
+    expect(kinds(run.step({ kind: 'answered', answer: 'lost' }))).toEqual(['release', 'wake']);
     run.now += LEASE;
     run.step({ kind: 'changed' });
     run.step({ kind: 'caught_up' });
