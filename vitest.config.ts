@@ -20,7 +20,10 @@ export default defineConfig({
     },
     projects: [
       // One realm for all unit tests: they are pure, and loading the libs afresh for each file takes most of the time.
-      { extends: true, test: { name: 'unit', include: ['{apps,libs}/*/src/**/*.unit.ts'], isolate: false } },
+      {
+        extends: true,
+        test: { name: 'unit', include: ['{apps,libs}/*/src/**/*.unit.ts'], isolate: false, testTimeout: 30_000 },
+      },
       {
         extends: true,
         test: {
