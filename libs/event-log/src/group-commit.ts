@@ -11,9 +11,12 @@ import {
 } from '#lib/ledger';
 import { LogError, type Topic } from './port.js';
 import type { Store } from './store.js';
-import { type AppendWork, type Work, write, type Written } from './work.js';
+import type { Tail } from './tail.js';
+import { type AppendWork, type CommitWork, type Work, write, type Written } from './work.js';
 
 const LONGEST_WAIT_MS = 5;
+/** A committed position waits this long for something else to be written: a restart only does again what lies between. */
+const POSITION_WAIT_MS = 20;
 
 /** One transaction, and so one wait for the disk, for everything that was queued in a turn. */
 export class GroupCommit {
@@ -22,6 +25,7 @@ export class GroupCommit {
   #queue: Work[] = [];
   #scheduled = false;
   #waiting: NodeJS.Timeout | undefined;
+  #unhurried: NodeJS.Timeout | undefined;
   #commitMs = 0;
   #closed = false;
 
@@ -44,6 +48,10 @@ export class GroupCommit {
 
   #schedule(): void {
     if (this.#scheduled || this.#queue.length === 0) return;
+    if (this.#queue.every(({ kind }) => kind === 'commit')) {
+      this.#unhurried ??= setTimeout(() => this.#flush(), POSITION_WAIT_MS);
+      return;
+    }
     if (this.expecting > 0 && this.#commitMs >= 1) {
       this.#waiting ??= setTimeout(() => this.#flush(), Math.min(this.#commitMs, LONGEST_WAIT_MS));
       return;
@@ -54,7 +62,9 @@ export class GroupCommit {
 
   #flush(): void {
     clearTimeout(this.#waiting);
+    clearTimeout(this.#unhurried);
     this.#waiting = undefined;
+    this.#unhurried = undefined;
     this.#scheduled = false;
     const group = this.#takeGroup();
     if (group.length === 0) return;
@@ -65,11 +75,16 @@ export class GroupCommit {
     try {
       this.store.transaction((tx) => {
         const appends = group.filter((work) => work.kind === 'append');
-        behind = appends.filter((work) => !work.tail.current);
+        const current = new Map<Tail, boolean>();
+        for (const { tail } of appends) if (!current.has(tail)) current.set(tail, tail.current);
+        behind = appends.filter((work) => current.get(work.tail) !== true);
         // All are judged before any is written: none rests on another that is not confirmed yet.
         lost = appends.filter((work) => !behind.includes(work) && !isNext(work));
         const out = new Set<Work>([...behind, ...lost]);
-        written = group.filter((work) => !out.has(work)).map((work) => write(tx, work));
+        const passed = passedPositions(group);
+        written = group
+          .filter((work) => !out.has(work))
+          .map((work) => (work.kind === 'commit' && passed.has(work) ? { work } : write(tx, work)));
       });
     } catch (error) {
       // What waits behind them was drafted to follow them.
@@ -118,8 +133,13 @@ export class GroupCommit {
 
   #confirm(written: readonly Written[]): void {
     const answers: (() => void)[] = [];
+    const positions = written.flatMap((done) => ('positions' in done ? done.positions : []));
+    const [first] = positions;
+    // One transaction, so they follow one another.
+    const stored = first === undefined ? [] : this.store.range(first, positions[positions.length - 1] as number);
+    const byPosition = new Map(stored.map(({ position, record }) => [position, record]));
     for (const done of written) {
-      if ('positions' in done) answers.push(this.#foldBack(done.work, done.positions));
+      if ('positions' in done) answers.push(this.#foldBack(done.work, done.positions, byPosition));
       else if ('position' in done) answers.push(() => done.work.resolve(done.position));
       else {
         const { work } = done;
@@ -129,10 +149,12 @@ export class GroupCommit {
     for (const answer of answers) answer();
   }
 
-  /** Reads the entries back and folds them. What it returns answers the append once the whole group is folded. */
-  #foldBack({ tail, drafts, resolve, reject }: AppendWork, positions: readonly number[]): () => void {
-    const stored = this.store.range(positions[0] as number, positions[positions.length - 1] as number);
-    const byPosition = new Map(stored.map(({ position, record }) => [position, record]));
+  /** Folds the entries as they were read back. What it returns answers the append once the whole group is folded. */
+  #foldBack(
+    { tail, drafts, resolve, reject }: AppendWork,
+    positions: readonly number[],
+    byPosition: ReadonlyMap<number, SignedEntry>,
+  ): () => void {
     let joined = true;
     let damage: LogError | null = null;
     for (const [index, draft] of drafts.entries()) {
@@ -161,6 +183,20 @@ export class GroupCommit {
 
 /** A ledger's last entries: after them its writer may not go on, and they stand all the same. */
 const ENDS: ReadonlySet<Entry['type']> = new Set(['run_sealed', 'eval_closed', 'eval_report']);
+
+/** Positions that another of the group goes past. */
+function passedPositions(group: readonly Work[]): ReadonlySet<CommitWork> {
+  const passed = new Set<CommitWork>();
+  const furthest = new Map<string, CommitWork>();
+  for (const work of group) {
+    if (work.kind !== 'commit') continue;
+    const name = `${work.topic} ${work.group}`;
+    const other = furthest.get(name);
+    if (other !== undefined) passed.add(other.position > work.position ? work : other);
+    if (other === undefined || work.position >= other.position) furthest.set(name, work);
+  }
+  return passed;
+}
 
 /** Whether the first entry joins what is folded, and each other one continues the one before. */
 function isNext({ tail, drafts }: AppendWork): boolean {

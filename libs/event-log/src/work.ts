@@ -25,7 +25,7 @@ interface PublishWork extends Settled<number> {
   readonly key: string;
   readonly json: string;
 }
-interface CommitWork extends Settled<undefined> {
+export interface CommitWork extends Settled<undefined> {
   readonly kind: 'commit';
   readonly topic: Topic;
   readonly group: string;
