@@ -1,15 +1,24 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { acceptedSchema, type EvalAccepted } from '#lib/evaluation';
+import { z } from 'zod';
+import { acceptedSchema, type EvalAccepted, requestDigest } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import type { Entry, EvalRunId } from '#lib/ledger';
 import { type HeldLesson, readProof, verifyLessonProof } from '#lib/lessons';
-import { OwnerCore, type OwnerEffect } from '#lib/protocol';
+import { conflictReason, OwnerCore, type OwnerEffect } from '#lib/protocol';
 import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, PORTS, type Ports } from '#lib/runtime';
 
-interface Owned {
+interface Running {
   readonly core: OwnerCore;
   readonly host: CoreHost<never, OwnerEffect>;
   readonly stop: () => void;
+}
+
+interface Owned {
+  /** Of the request that is being driven. */
+  readonly digest: string;
+  /** Of the records that are finished when the evaluation is: its acceptance, repeats of it, cancels. */
+  readonly finishers: (() => void)[];
+  readonly running: Promise<Running>;
 }
 
 /** How long a cancel waits for an evaluation that is not there yet. */
@@ -18,7 +27,7 @@ const CANCEL_WAIT_MS = 60_000;
 /** Owns the evaluations that were accepted: writes their ledgers and sends the commands of their runs. */
 @Injectable()
 export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly owned = new Map<EvalRunId, Promise<Owned>>();
+  private readonly owned = new Map<EvalRunId, Owned>();
   private readonly writer: LedgerWriter;
   private consumer: { stop(): void } | null = null;
   private readonly waits = new Set<NodeJS.Timeout>();
@@ -39,42 +48,51 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   async onApplicationShutdown(): Promise<void> {
     this.consumer?.stop();
     for (const timer of this.waits) clearTimeout(timer);
-    for (const owned of await Promise.allSettled(this.owned.values())) {
-      if (owned.status === 'fulfilled') owned.value.stop();
+    for (const running of await Promise.allSettled([...this.owned.values()].map((owned) => owned.running))) {
+      if (running.status === 'fulfilled') running.value.stop();
     }
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
-    const accepted = acceptedSchema.parse(record.value);
+    const parsed = acceptedSchema.safeParse(record.value);
+    if (!parsed.success) {
+      await this.refuse(record.key, 'bad_acceptance', z.prettifyError(parsed.error));
+      return finished();
+    }
+    const accepted = parsed.data;
     const id = accepted.eval_run_id as EvalRunId;
     if (!this.ports.drives(id)) return;
     if (accepted.kind === 'cancel') return this.cancel(id, accepted.reason, accepted.accepted_at, finished);
-    if (this.owned.has(id)) {
-      // One evaluation, one owner: a repeat is answered by the same ledger.
-      await this.owned.get(id);
+    const digest = requestDigest(accepted.request);
+    const known = this.owned.get(id);
+    if (known === undefined) {
+      const running = this.own(id, accepted);
+      this.owned.set(id, { digest, finishers: [finished], running });
+      await running;
+    } else if (known.digest === digest) known.finishers.push(finished);
+    else {
+      const { requester, request_id } = accepted.request;
+      await this.refuse(id, 'request_conflict', conflictReason(requester, request_id));
       finished();
-      return;
     }
-    this.owned.set(id, this.own(id, accepted, finished));
-    await this.owned.get(id);
+  }
+
+  private async refuse(key: string, code: string, reason: string): Promise<void> {
+    await this.ports.topics.publish('eval.dead-letter', key, { topic: 'eval.accepted', code, reason });
   }
 
   private async cancel(id: EvalRunId, reason: string, since: number, finished: () => void): Promise<void> {
-    const owned = await this.owned.get(id);
+    const owned = this.owned.get(id);
     if (owned !== undefined) {
-      owned.core.cancel(reason);
-      owned.host.post({ kind: 'changed' });
-      finished();
+      owned.finishers.push(finished);
+      const { core, host } = await owned.running;
+      core.cancel(reason);
+      host.post({ kind: 'changed' });
       return;
     }
     if (this.ports.now() - since > CANCEL_WAIT_MS) {
-      await this.ports.topics.publish('eval.dead-letter', id, {
-        topic: 'eval.accepted',
-        code: 'not_found',
-        reason: `no evaluation ${id} to cancel`,
-      });
-      finished();
-      return;
+      await this.refuse(id, 'not_found', `no open evaluation ${id} to cancel`);
+      return finished();
     }
     const timer = setTimeout(() => {
       this.waits.delete(timer);
@@ -83,7 +101,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     this.waits.add(timer);
   }
 
-  private async own(id: EvalRunId, accepted: EvalAccepted, finished: () => void): Promise<Owned> {
+  private async own(id: EvalRunId, accepted: EvalAccepted): Promise<Running> {
     const { ports } = this;
     const core = new OwnerCore(id, {
       accepted,
@@ -95,6 +113,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     });
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
+    let refused = Promise.resolve();
     const host = new CoreHost<never, OwnerEffect>(
       core,
       { open, writer: this.writer, env, fatal: ports.fatal },
@@ -106,12 +125,10 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
               .catch(ports.fatal);
             return;
           case 'refused':
-            ports.topics
-              .publish('eval.dead-letter', id, { topic: 'eval.accepted', code: effect.code, reason: effect.reason })
-              .catch(ports.fatal);
+            refused = this.refuse(id, effect.code, effect.reason);
             return;
           case 'finished':
-            this.release(id, open.view.state.closed?.body.outcome ?? 'refused').then(finished, ports.fatal);
+            refused.then(() => this.release(id, open.view.state.closed?.body.outcome ?? 'refused')).catch(ports.fatal);
             return;
           case 'lease':
           case 'release':
@@ -137,9 +154,14 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
 
   /** `eval.index` has the evaluation's end before the offset passes its acceptance. */
   private async release(id: EvalRunId, outcome: string): Promise<void> {
+    const owned = this.owned.get(id);
+    if (owned === undefined) return;
+    const { stop } = await owned.running;
+    stop();
     await this.ports.topics.publish('eval.index', id, { eval_run_id: id, outcome });
-    (await this.owned.get(id))?.stop();
+    this.owned.delete(id);
     await this.views.close(id);
+    for (const finished of owned.finishers) finished();
   }
 
   private async startingLessons(accepted: EvalAccepted): Promise<HeldLesson[]> {

@@ -22,7 +22,7 @@ import {
 export class ExecutorService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly writer: LedgerWriter;
   private readonly holder: string;
-  private readonly running = new Map<ChildRunId, { stop(): Promise<void> }>();
+  private readonly running = new Map<ChildRunId, { stop: () => Promise<void>; readonly finishers: (() => void)[] }>();
   private consumer: { stop(): void } | null = null;
 
   constructor(
@@ -57,16 +57,16 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       finished();
       return;
     }
-    // A copy of a command, or one that an earlier process left: its evaluation's owner sends it again when it is driven.
-    if (this.running.has(child) || !this.ports.drives(parseChildRunId(child).eval)) {
-      finished();
-      return;
-    }
-    this.running.set(child, { stop: async () => {} });
-    await this.run(child, finished);
+    // Left by an earlier process: its evaluation's owner sends it again when it is driven.
+    if (!this.ports.drives(parseChildRunId(child).eval)) return finished();
+    const running = this.running.get(child);
+    // A copy is finished when the run is, not before.
+    if (running !== undefined) return void running.finishers.push(finished);
+    this.running.set(child, { stop: async () => {}, finishers: [finished] });
+    await this.run(child);
   }
 
-  private async run(child: ChildRunId, finished: () => void): Promise<void> {
+  private async run(child: ChildRunId): Promise<void> {
     const { ports } = this;
     const evaluation = parseChildRunId(child).eval;
     const open = await this.views.open(evaluation);
@@ -98,8 +98,9 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
             return;
           case 'finished':
             void stop().then(() => {
+              const finishers = this.running.get(child)?.finishers ?? [];
               this.running.delete(child);
-              finished();
+              for (const finished of finishers) finished();
               return this.views.close(evaluation);
             }, ports.fatal);
             return;
@@ -119,7 +120,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       actions.abort();
       await actions.dispose();
     };
-    this.running.set(child, { stop });
+    this.running.set(child, { stop, finishers: this.running.get(child)?.finishers ?? [] });
     host.begin();
   }
 }

@@ -41,6 +41,10 @@ export type OwnerEffect = CoreEffect<{
   readonly reason: string;
 }>;
 
+export function conflictReason(requester: string, requestId: string): string {
+  return `request ${requestId} of ${requester} came with two contents: the first one counts`;
+}
+
 /**
  * The coordinator's core for one evaluation: it becomes the writer of the evaluation's ledger, writes what `decide` says,
  * and sends a command for each run that was requested. Rules 2 to 6 of DESIGN.md's section on writing.
@@ -185,8 +189,7 @@ export class OwnerCore {
     const { started } = view.state;
     if (started === null || started.body.request_digest === requestDigest(this.deps.accepted.request)) return [];
     const { request_id, requester } = started.body;
-    const reason = `request ${request_id} of ${requester} came with two contents: the first one counts`;
-    return [{ kind: 'refused', code: 'request_conflict', reason }];
+    return [{ kind: 'refused', code: 'request_conflict', reason: conflictReason(requester, request_id) }];
   }
 
   private finish(view: EvaluationView): OwnerEffect[] {
