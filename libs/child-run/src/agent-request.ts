@@ -1,11 +1,14 @@
+import type { Agent } from '#lib/contract';
 import type { ChildState } from '#lib/evaluation';
-import type { ModelTool } from '#lib/providers';
+import type { ModelMessage } from '#lib/providers';
 import { agentTranscript } from './calls.js';
 import { readBlob } from './blob.js';
 import { RunFault } from './faults.js';
-import type { Asking } from './prepare-call.js';
+import type { Asking } from './worst-case.js';
 import { offeredTools } from './tool-shapes.js';
 import type { Work } from './work.js';
+
+type ModelAgent = Extract<Agent, { kind: 'llm' }>;
 
 /** Of one reply, where the budget leaves as much. */
 const OUTPUT_TOKENS = 4_096;
@@ -26,14 +29,16 @@ export async function agentRequest(work: Work, state: ChildState): Promise<Askin
   const layer = state.recalled === null ? '' : await readBlob(state.recalled.body.layer, work.ports);
   if (layer === null)
     throw new RunFault('agent', 'layer_missing', 'the recalled lessons are not at hand: they were erased');
-  const tools: ModelTool[] = offeredTools(agent.tools);
+  const user = layer === '' ? instructions : `${layer}\n${instructions}`;
+  return agentAsking(agent, user, await agentTranscript(work, state));
+}
+
+export function agentAsking(agent: ModelAgent, user: string, transcript: readonly ModelMessage[]): Asking {
+  const tools = offeredTools(agent.tools);
   return {
     provider: agent.provider,
     system: tools.length === 0 ? WITHOUT_TOOLS : WITH_TOOLS,
-    messages: [
-      { role: 'user', text: layer === '' ? instructions : `${layer}\n${instructions}` },
-      ...(await agentTranscript(work, state)),
-    ],
+    messages: [{ role: 'user', text: user }, ...transcript],
     tools,
     structured: null,
     wanted: OUTPUT_TOKENS,

@@ -3,7 +3,7 @@ import type { ChildState } from '#lib/evaluation';
 import { type AgentLesson, MAX_LESSONS_PER_RUN } from '#lib/lessons';
 import { readBlob } from './blob.js';
 import { questionAboutAnswer } from './evidence.js';
-import type { Asking } from './prepare-call.js';
+import type { Asking } from './worst-case.js';
 import { delimited } from './quoted.js';
 import type { Work } from './work.js';
 

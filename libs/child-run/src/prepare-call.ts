@@ -1,27 +1,23 @@
 import type { ChildState } from '#lib/evaluation';
 import { type BodyOf, canonicalJson, type Draft, type LedgerRef, NO_SPEND } from '#lib/ledger';
-import { inputTokensUpperBound, type ModelRequest, pricingOf, requestDigest, worstCase } from '#lib/providers';
+import { type ModelRequest, requestDigest } from '#lib/providers';
 import type { CallKey } from './actions.js';
 import { agentRequest } from './agent-request.js';
 import { toBlob } from './blob.js';
 import { type Amount, chargedOf, type Exhausted, NOTHING, outOfTime, plus, shortOf, shortOfSteps } from './budget.js';
 import { faultOf, RunFault } from './faults.js';
 import { lessonsRequest } from './lessons-request.js';
-import { MAX_DATA_BYTES } from './quoted.js';
-import { emptyReview, reviewRequest } from './review-request.js';
+import { reviewRequest } from './review-request.js';
 import { redactAll } from './secrets.js';
+import { type Asking, requestOf, shareOfVerification, worstOf } from './worst-case.js';
 import type { Work } from './work.js';
-
-/** A request without what the provider and the budget decide. */
-export interface Asking extends Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'structured'> {
-  readonly provider: string;
-  /** Output tokens, at most. */
-  readonly wanted: number;
-}
 
 /** Writes the next request of its kind, the same however often it is asked, and weighs the most that it can cost against what is left. */
 export async function prepareCall(work: Work, key: CallKey, state: ChildState): Promise<Draft[]> {
-  const { budget } = work.run.contract;
+  const { contract, rendered } = work.run;
+  const { budget } = contract;
+  const { criteria } = rendered;
+  const at = state.startedAt;
   try {
     if (key.purpose === 'agent') {
       const over = shortOfSteps(budget, state) ?? outOfTime(budget, state, work.ports.now());
@@ -29,10 +25,10 @@ export async function prepareCall(work: Work, key: CallKey, state: ChildState): 
     }
     const asking = await askingOf(work, key, state);
     const charged = chargedOf(state);
-    const reserved = key.purpose === 'agent' ? await shareOfVerification(work, state) : NOTHING;
+    const reserved = key.purpose === 'agent' ? await shareOfVerification(contract, criteria, at) : NOTHING;
     const left = (budget.max_output_tokens ?? Number.POSITIVE_INFINITY) - charged.output - reserved.output;
-    const request = requestOf(work, asking, Math.max(1, Math.min(asking.wanted, left)));
-    const worst = await worstOf(work, asking.provider, request, state);
+    const request = redactAll(requestOf(contract, asking, Math.max(1, Math.min(asking.wanted, left))), work.redact);
+    const worst = await worstOf(contract, asking.provider, request, at);
     const needed = plus(worst, reserved);
     if (budget.max_cost_nano_usd !== null && needed.cost === null) {
       const message = 'a budget of cost needs the price of every model: add `price` to its provider';
@@ -74,48 +70,6 @@ function askingOf(work: Work, key: CallKey, state: ChildState): Promise<Asking> 
     default:
       return key.purpose satisfies never;
   }
-}
-
-function requestOf({ run, redact }: Work, asking: Asking, max_output_tokens: number): ModelRequest {
-  const { provider: name, wanted: _, ...parts } = asking;
-  const provider = run.contract.providers[name];
-  // A recording that is being made asks as whom it records.
-  const asked = run.contract.providers[provider?.record_from ?? name];
-  const model = provider?.model ?? asked?.model ?? '';
-  const temperature = provider?.temperature ?? asked?.temperature ?? null;
-  return redactAll({ model, temperature, ...parts, max_output_tokens }, redact);
-}
-
-async function worstOf(
-  work: Work,
-  provider: string,
-  request: ModelRequest,
-  state: ChildState,
-  moreInput = 0,
-): Promise<Amount> {
-  const input = inputTokensUpperBound(request) + moreInput;
-  const output = request.max_output_tokens;
-  const pricing = await pricingOf(provider, work.run.contract, state.startedAt);
-  return { cost: worstCase(pricing, input, output), input, output };
-}
-
-/**
- * What the review criteria still to be judged can take, so that a run that spent its budget can be judged. It is the same in every arm: what lessons
- * cost is not reserved, else the arm that learns would have less for its agent.
- */
-async function shareOfVerification(work: Work, state: ChildState): Promise<Amount> {
-  const { contract, rendered } = work.run;
-  let share = NOTHING;
-  for (const criterion of rendered.criteria) {
-    if (criterion.kind !== 'review') continue;
-    for (const reviewer of contract.panel?.reviewers ?? []) {
-      if (!('provider' in reviewer)) continue;
-      const empty = emptyReview(reviewer, criterion.question);
-      const request = requestOf(work, empty, empty.wanted);
-      share = plus(share, await worstOf(work, reviewer.provider, request, state, MAX_DATA_BYTES));
-    }
-  }
-  return share;
 }
 
 async function startedDraft(

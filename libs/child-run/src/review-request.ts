@@ -5,7 +5,7 @@ import type { Vote } from '#lib/ledger';
 import type { CallKey } from './actions.js';
 import { lessonSubject } from './decide-calls.js';
 import { questionAboutAnswer, questionAboutLesson } from './evidence.js';
-import type { Asking } from './prepare-call.js';
+import type { Asking } from './worst-case.js';
 import { delimited } from './quoted.js';
 import type { Work } from './work.js';
 
