@@ -4,6 +4,7 @@ import { examples, type GlobalOptions, contextOf, theTerminal } from './commands
 import { doctorCommand } from './commands/doctor.js';
 import { evalCommand } from './commands/eval.js';
 import { exportCommand } from './commands/export.js';
+import { initCommand } from './commands/init.js';
 import { keysCommand } from './commands/keys.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { lessonsCommand } from './commands/lessons.js';
@@ -48,6 +49,7 @@ export function createProgram(): Command {
     if (set !== undefined) throw usageError(`${set[1]} is set, and only --db is in this version: unset it to go on`);
   });
   const commands = [
+    initCommand(),
     evalCommand(),
     verifyCommand(),
     reportCommand(),
