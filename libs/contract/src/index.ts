@@ -1,5 +1,5 @@
-export { ContractError, type ContractErrorCode } from './errors.js';
-export { contractDigest, loadContract } from './load.js';
+export { type ContractErrorCode } from './errors.js';
+export { loadContract } from './load.js';
 export { type Match, matchText } from './match.js';
 export { resolveArgv } from './programs.js';
 export { budgetProblem, providersInUse, unsupportedReason } from './supported.js';
@@ -26,9 +26,7 @@ export {
 export {
   isProtected,
   snapshotWorkspace,
-  WorkspaceError,
   type WorkspaceErrorCode,
   type WorkspaceLimits,
   workspaceDigest,
-  workspaceLimits,
 } from './workspace.js';

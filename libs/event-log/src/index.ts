@@ -1,4 +1,4 @@
-export { createMemoryLeases, createMemoryLog, type MemoryLogOptions, MemoryStore } from './memory.js';
+export { createMemoryLeases } from './memory.js';
 export { isDriven } from './is-driven.js';
 export * from './port.js';
 export type { OpenLog } from './store-log.js';

@@ -1,5 +1,5 @@
 export { LessonError, type LessonErrorCode } from './errors.js';
-export { contentDigest, estimateTokens, type HeldLesson, lessonDigest, lowestTrust, type Trust } from './lesson.js';
+export { type HeldLesson, lessonDigest, type Trust } from './lesson.js';
 export { type AnchoredLessons, OFFER_RULE, type OfferInput, offerLessons } from './offer.js';
 export {
   type Gate,
@@ -20,13 +20,12 @@ export {
   MAX_LESSONS_PER_RUN,
   type Provenance,
 } from './extract.js';
-export { CHECKS, type CheckName, VERDICT_CHECK } from './check-names.js';
+export { CHECKS, type CheckName } from './check-names.js';
 export { type CheckContext, type CheckResult, runChecks, verdictGate } from './checks.js';
 export type { CaseAnswers } from './overlap.js';
-export { buildLessonProof, type LessonProof, lessonProofSchema } from './proof.js';
+export { buildLessonProof, type LessonProof } from './proof.js';
 export type { ProofFault, ProofPolicy } from './promotion-proof.js';
 export { type ProofResult, verifyLessonProof } from './verify-proof.js';
 export { ProofKeeper } from './keeper.js';
 export { formatBundle, parseBundle, readProof } from './bundle.js';
 export { type LessonCount, LessonCounters } from './counters.js';
-export { promotedLessons } from './promoted.js';
