@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { buildReport, type EvaluationView, initialState, observe } from '#lib/evaluation';
 import {
   type BodyOf,
@@ -41,20 +42,26 @@ const remembering: VerifySignatures = async (batch) =>
     return holds;
   });
 
-/** Verifies records in the order given; the position of each is its index. */
+/** Verifies records in the order given; the position of each is its index. Whatever is in order is so too for a reader that holds all entries to the end. */
 export async function verifyRecords(
   run: Pick<Evaluated, 'evaluation' | 'attachments' | 'trust'>,
   records: readonly SignedEntry[],
   more: Partial<VerifyInput> = {},
 ): Promise<VerificationResult> {
-  return verifyEvaluation({
+  const positioned = records.map((record, position) => ({ record, position }));
+  const input: VerifyInput = {
     evaluation: run.evaluation,
-    records: records.map((record, position) => ({ record, position })),
+    records: positioned,
     keys: run.trust,
     attachment: async (sha256) => run.attachments.get(sha256) ?? null,
     verifySignatures: remembering,
     ...more,
-  });
+  };
+  const result = await verifyEvaluation(input);
+  if (result.findings.every(({ severity }) => severity !== 'error')) {
+    expect(await verifyEvaluation({ ...input, records: positioned.values() })).toEqual(result);
+  }
+  return result;
 }
 
 /** `code ledger#seq`, with the ledger without the evaluation's id; only errors and warnings. */

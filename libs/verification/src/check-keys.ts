@@ -1,4 +1,4 @@
-import type { EntryHash, KeyId } from '#lib/ledger';
+import type { EntryHash } from '#lib/ledger';
 import type { Context } from './context.js';
 import { isAccepted } from './key-table.js';
 import type { Walked } from './walk-evaluation.js';
@@ -9,16 +9,12 @@ import type { Walked } from './walk-evaluation.js';
  */
 export function checkKeys(
   context: Context,
-  { onChain, pinnedKeys }: Pick<Walked, 'onChain' | 'pinnedKeys'>,
+  { signed, pinnedKeys }: Pick<Walked, 'signed' | 'pinnedKeys'>,
   head: EntryHash | null,
 ): boolean {
-  const { index, keys, findings, evaluation } = context;
-  const signers = new Set<KeyId>();
+  const { keys, findings, evaluation } = context;
   const operators = new Set<string>();
-  for (const hash of onChain) {
-    const entry = index.get(hash);
-    if (entry === undefined || signers.has(entry.key)) continue;
-    signers.add(entry.key);
+  for (const entry of signed.values()) {
     const key = keys.get(entry.key);
     if (key === undefined) continue;
     operators.add(key.operator);

@@ -40,16 +40,39 @@ export class EntryIndex {
   readonly #byHash = new Map<EntryHash, Stored>();
   readonly #byLedger = new Map<LedgerId, Stored[]>();
   readonly #defects = new Map<EntryHash, Defect>();
+  readonly #settled = new Set<LedgerId>();
+  #settledEntries = 0;
+  #disturbed = false;
 
-  /** False where the same bytes are here already. */
-  add(entry: OpenedEntry, position: number | string): boolean {
-    if (this.#byHash.has(entry.hash)) return false;
+  /** The entry as it is kept; `null` where the same bytes are here already. */
+  add(entry: OpenedEntry, position: number | string): Stored | null {
+    if (this.#byHash.has(entry.hash)) return null;
     const stored: Stored = { ...entry, envelope: NO_ENVELOPE, position };
+    if (this.#settled.has(entry.ledger)) this.#disturbed = true;
     this.#byHash.set(entry.hash, stored);
     const ledger = this.#byLedger.get(entry.ledger);
     if (ledger === undefined) this.#byLedger.set(entry.ledger, [stored]);
     else ledger.push(stored);
-    return true;
+    return stored;
+  }
+
+  /** Forgets the entries of a ledger of which all was checked. */
+  settle(id: LedgerId): void {
+    const entries = this.#byLedger.get(id);
+    if (entries === undefined) return;
+    for (const { hash } of entries) this.#byHash.delete(hash);
+    this.#byLedger.delete(id);
+    this.#settled.add(id);
+    this.#settledEntries += entries.length;
+  }
+
+  get anySettled(): boolean {
+    return this.#settled.size > 0;
+  }
+
+  /** Whether an entry came for a ledger that was settled: a copy or a fault, which cannot be told apart any more. */
+  get disturbed(): boolean {
+    return this.#disturbed;
   }
 
   addDefect(defect: Defect): void {
@@ -76,7 +99,8 @@ export class EntryIndex {
     return this.#byLedger.keys();
   }
 
+  /** Of all entries, settled ones too. */
   get size(): number {
-    return this.#byHash.size;
+    return this.#byHash.size + this.#settledEntries;
   }
 }

@@ -1,6 +1,6 @@
 import { type LedgerId, CHILD_RUN_ID, EVAL_RUN_ID, openVerified, pae, type SignedEntry } from '#lib/ledger';
 import type { Context } from './context.js';
-import type { Claim } from './entry-index.js';
+import type { Claim, Stored } from './entry-index.js';
 import type { VerifierKey } from './key-table.js';
 
 export interface PositionedRecord {
@@ -16,26 +16,35 @@ export interface SignatureCheck {
 }
 export type VerifySignatures = (batch: readonly SignatureCheck[]) => Promise<readonly boolean[]>;
 
-const BATCH = 1024;
-const BATCHES_IN_FLIGHT = 6;
+const BATCH = 256;
+const BATCHES_IN_FLIGHT = 8;
 const MAX_PAYLOAD_TYPE = 200;
+
+/** Works on what was read while the rest is still being read. */
+export interface Reader {
+  /** Told of every entry that is new, in the order in which signatures come back. */
+  entry(stored: Stored): void;
+  /** False where reading further is of no use. */
+  advance(): Promise<boolean>;
+}
 
 /**
  * Step 1: the signature of every record over its stored bytes, then what the bytes say. What no trusted key signed is foreign:
- * counted, named, and of no further effect.
+ * counted, named, and of no further effect. False where the reader wanted no more.
  */
 export async function readRecords(
   context: Context,
   records: AsyncIterable<PositionedRecord> | Iterable<PositionedRecord>,
   verifySignatures: VerifySignatures | null,
-): Promise<void> {
+  reader: Reader | null = null,
+): Promise<boolean> {
   const verify = verifySignatures ?? verifyHere;
   const inFlight: Promise<void>[] = [];
   let batch: PositionedRecord[] = [];
   let count = 0;
   const flush = (): void => {
     if (batch.length === 0) return;
-    inFlight.push(readBatch(context, batch, verify));
+    inFlight.push(readBatch(context, batch, verify, reader));
     batch = [];
   };
   try {
@@ -53,12 +62,15 @@ export async function readRecords(
       batch.push(record);
       if (batch.length < BATCH) continue;
       flush();
-      if (inFlight.length >= BATCHES_IN_FLIGHT) await inFlight.shift();
+      if (inFlight.length < BATCHES_IN_FLIGHT) continue;
+      await inFlight.shift();
+      if (reader !== null && !(await reader.advance())) return false;
     }
     flush();
   } finally {
     await Promise.all(inFlight);
   }
+  return reader === null || reader.advance();
 }
 
 /** Drops what is too large to be an entry, and what no key of the trust store can have signed, before any work is done for it. */
@@ -84,6 +96,7 @@ async function readBatch(
   context: Context,
   batch: readonly PositionedRecord[],
   verify: VerifySignatures,
+  reader: Reader | null,
 ): Promise<void> {
   const checks = batch.map(({ record }) => ({
     key: context.keys.get(record.keyid) as VerifierKey,
@@ -91,15 +104,19 @@ async function readBatch(
     signature: record.signature,
   }));
   const holds = await verify(checks);
-  batch.forEach((record, i) => readOne(context, record, checks[i] as SignatureCheck, holds[i] === true));
+  batch.forEach((record, i) => {
+    const stored = readOne(context, record, checks[i] as SignatureCheck, holds[i] === true);
+    if (stored !== null) reader?.entry(stored);
+  });
 }
 
+/** The entry, where it is one of this evaluation and new. */
 function readOne(
   context: Context,
   { record, position }: PositionedRecord,
   check: SignatureCheck,
   holds: boolean,
-): void {
+): Stored | null {
   if (holds) context.checked.signatures += 1;
   const opened = openVerified(record, check.key, check.message, holds);
   switch (opened.kind) {
@@ -112,17 +129,20 @@ function readOne(
           { ledger: entry.ledger, seq: entry.seq, position },
           `an entry of ${entry.eval}: it has no place here`,
         );
-      } else if (!context.index.add(entry, position)) context.met.duplicates += 1;
-      return;
+        return null;
+      }
+      const stored = context.index.add(entry, position);
+      if (stored === null) context.met.duplicates += 1;
+      return stored;
     }
     case 'defect':
       context.index.addDefect({ ...opened, position, claim: claimOf(context, record) });
-      return;
+      return null;
     case 'foreign':
       foreign(context, claimOf(context, record), position, opened.reason);
-      return;
+      return null;
     default:
-      opened satisfies never;
+      return opened satisfies never;
   }
 }
 

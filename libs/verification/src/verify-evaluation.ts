@@ -6,14 +6,21 @@ import { EntryIndex } from './entry-index.js';
 import { Findings } from './findings.js';
 import { type KeyTable, openKeys } from './key-table.js';
 import { checkOffChain } from './off-chain.js';
+import { ReadingWalk } from './reading-walk.js';
 import { type PositionedRecord, readRecords, type VerifySignatures } from './read-records.js';
 import type { Checked, Verification, VerificationResult } from './result.js';
 import { EvaluationWalk, type Walked } from './walk-evaluation.js';
 
+type Records = AsyncIterable<PositionedRecord> | Iterable<PositionedRecord>;
+
 export interface VerifyInput {
   readonly evaluation: EvalRunId;
-  /** In any order: order is never evidence. Duplicates and records of others are met, counted and harmless. */
-  readonly records: AsyncIterable<PositionedRecord> | Iterable<PositionedRecord>;
+  /**
+   * In any order: order is never evidence. Duplicates and records of others are met, counted and harmless. As a function that begins anew at each call (an
+   * array does too) they are worked on as they come: in the order of a log, the entries of a run are held only until its anchor. Where something
+   * is wrong or cannot be told so, all are read a second time, and held.
+   */
+  readonly records: Records | (() => Records);
   /** The verifier's own root of trust. */
   readonly keys: TrustStore;
   /** Bytes by their SHA-256; `null` where they are not here (any more). */
@@ -31,11 +38,37 @@ export interface VerifyInput {
  * @throws VerificationError `trust_empty`
  */
 export async function verifyEvaluation(input: VerifyInput): Promise<VerificationResult> {
+  const { records } = input;
+  if (typeof records !== 'function' && !Array.isArray(records)) return verifyWhole(input, records);
+  const begin = (): Records => (typeof records === 'function' ? records() : records);
+  return (await verifyAsRead(input, begin())) ?? verifyWhole(input, begin());
+}
+
+/** With the runs checked while the log is read; `null` where not everything is in order. */
+async function verifyAsRead(input: VerifyInput, records: Records): Promise<VerificationResult | null> {
+  const context = contextOf(input);
+  const reading = new ReadingWalk(context);
+  if (!(await readRecords(context, records, input.verifySignatures ?? null, reading))) return null;
+  const walked = await reading.finish();
+  if (walked === null) return null;
+  const result = await conclude(context, input, walked);
+  return context.findings.errors.size === 0 ? result : null;
+}
+
+/** With all entries at hand: for whatever is not in order. */
+async function verifyWhole(input: VerifyInput, records: Records): Promise<VerificationResult> {
+  const context = contextOf(input);
+  await readRecords(context, records, input.verifySignatures ?? null);
+  if (context.index.size === 0) return notFound(context, input);
+  return conclude(context, input, await new EvaluationWalk(context).run());
+}
+
+function contextOf(input: VerifyInput): Context {
   const findings = new Findings();
   const keys = keysOf(input.keys, findings);
   const limits = { ...DEFAULT_LIMITS, ...input.limits };
   const attachment = readableOnly(input);
-  const context: Context = {
+  return {
     evaluation: input.evaluation,
     keys,
     index: new EntryIndex(),
@@ -46,10 +79,10 @@ export async function verifyEvaluation(input: VerifyInput): Promise<Verification
     limits,
     attachment,
   };
-  await readRecords(context, input.records, input.verifySignatures ?? null);
+}
+
+async function conclude(context: Context, input: VerifyInput, walked: Walked): Promise<VerificationResult> {
   context.checked.entries = context.index.size;
-  if (context.index.size === 0) return notFound(context, input);
-  const walked = await new EvaluationWalk(context).run();
   const head = walked.parent.at(-1)?.hash ?? null;
   const single = checkKeys(context, walked, head);
   await checkOffChain(context, {
@@ -64,7 +97,7 @@ export async function verifyEvaluation(input: VerifyInput): Promise<Verification
   return {
     evaluation: input.evaluation,
     result,
-    findings: findings.list(),
+    findings: context.findings.list(),
     checked: context.checked,
     met: context.met,
     report: result === 'valid' ? walked.report : null,

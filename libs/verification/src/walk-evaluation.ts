@@ -14,6 +14,7 @@ import {
   type EntryHash,
   type EntryOf,
   genesisHash,
+  type KeyId,
   type LedgerRef,
   parseChildRunId,
 } from '#lib/ledger';
@@ -35,6 +36,8 @@ import { checkStartingLessons } from './starting-lessons.js';
 export interface Walked {
   readonly state: EvaluationState;
   readonly onChain: ReadonlySet<EntryHash>;
+  /** Of each key that signed an entry of a chain, the first such entry. */
+  readonly signed: ReadonlyMap<KeyId, Stored>;
   readonly parent: readonly Stored[];
   readonly parentWhole: boolean;
   readonly report: EvalReport | null;
@@ -46,6 +49,8 @@ export interface Walked {
 export class EvaluationWalk {
   readonly #state: EvaluationState;
   readonly #onChain = new Set<EntryHash>();
+  readonly #signed = new Map<KeyId, Stored>();
+  readonly #links: LinkCheck;
   readonly #known = new Map<LedgerRef, HeldLesson>();
   /** Children of which nothing further can be derived; a finding says why. */
   readonly #unsound = new Set<ChildRunId>();
@@ -54,31 +59,65 @@ export class EvaluationWalk {
   #usable = true;
   #report: EvalReport | null = null;
 
-  constructor(private readonly context: Context) {
+  /** @param settles whether the entries of a run are forgotten once it is checked */
+  constructor(
+    private readonly context: Context,
+    private readonly settles = false,
+  ) {
     this.#state = initialState(context.evaluation);
+    this.#links = new LinkCheck(context, 'evaluation', genesisHash(context.evaluation));
   }
 
+  /** Walks all that was read. */
   async run(): Promise<Walked> {
-    const { context } = this;
-    const parent = readParent(context);
-    const links = new LinkCheck(context, 'evaluation', genesisHash(context.evaluation));
-    for (const { hash } of parent.entries) this.#onChain.add(hash);
-    if (!parent.whole) this.#usable = false;
+    const parent = readParent(this.context);
+    this.#join(parent.entries);
+    this.#usable = parent.whole;
     for (const stored of parent.entries) {
-      if (parent.whole && !links.next(stored)) this.#usable = false;
-      const typed = await context.bodies.read(stored);
-      if (typed.kind !== 'entry') this.#usable = false;
-      else if (this.#usable) await this.#step(stored, typed.entry);
+      const isLinked = !parent.whole || this.#links.next(stored);
+      await this.#take(stored, isLinked);
     }
+    return this.finish(parent.entries);
+  }
+
+  /** Takes the next entry of the evaluation's own chain in, for a reader that meets them one by one. */
+  async next(stored: Stored): Promise<void> {
+    this.#join([stored]);
+    await this.#take(stored, this.#links.next(stored));
+  }
+
+  async finish(parent: readonly Stored[]): Promise<Walked> {
     if (this.#usable) await this.#openChildren();
     return {
       state: this.#state,
       onChain: this.#onChain,
-      parent: parent.entries,
+      signed: this.#signed,
+      parent,
       parentWhole: this.#usable,
       report: this.#report,
       pinnedKeys: this.#pinned,
     };
+  }
+
+  async #take(stored: Stored, isLinked: boolean): Promise<void> {
+    if (!isLinked) this.#usable = false;
+    const typed = await this.context.bodies.read(stored);
+    if (typed.kind !== 'entry') this.#usable = false;
+    else if (this.#usable) await this.#step(stored, typed.entry);
+  }
+
+  #join(entries: readonly Stored[]): void {
+    for (const entry of entries) {
+      this.#onChain.add(entry.hash);
+      if (!this.#signed.has(entry.key)) this.#signed.set(entry.key, entry);
+    }
+  }
+
+  /** What was superseded of a run is judged at the end, beside the rest of it; a run of which nothing was is done with. */
+  #settle(id: ChildRunId, chain: readonly Stored[]): void {
+    if (this.context.index.ledger(id).length !== chain.length) return;
+    this.context.index.settle(id);
+    for (const { hash } of chain) this.#onChain.delete(hash);
   }
 
   async #step(stored: Stored, entry: Entry): Promise<void> {
@@ -127,11 +166,12 @@ export class EvaluationWalk {
       return false;
     }
     const chain = readAnchored(context, anchor, record);
-    for (const { hash } of chain.entries) this.#onChain.add(hash);
+    this.#join(chain.entries);
     const run = chain.whole ? await checkRun(context, this.#state, record, chain.entries, this.#known) : null;
     if (chain.whole) await checkAnchor(context, anchor, record, chain, run);
     if (run === null) this.#unsound.add(id);
     for (const held of record.promoted) this.#known.set(held.ref, held);
+    if (this.settles && run !== null) this.#settle(id, chain.entries);
     return true;
   }
 
@@ -169,7 +209,7 @@ export class EvaluationWalk {
     for (const id of [...this.#state.open]) {
       const record = this.#state.children.get(id) as ChildRecord;
       const chain = readForwards(this.context, id, record.request.hash);
-      for (const { hash } of chain) this.#onChain.add(hash);
+      this.#join(chain);
       if (chain.length > 0) await checkRun(this.context, this.#state, record, chain, this.#known);
       if (record.sealed === null && this.#state.closed === null) {
         this.context.findings.information('ledger_open', { ledger: id, seq: chain.length }, 'the run is not sealed');
