@@ -43,11 +43,16 @@ export async function runCommandAgent(
   const argv = await commandOf(work, command);
   const context = await agentContext(work, state);
   const place = await work.scratch.place();
+  let ran = false;
   try {
     const pristine = await copyWorkspace(work, place.workspace);
+    ran = true;
     const { end, exhausted, events } = await watch(work, place, argv, context, progress, abort);
     if (abort.aborted) return [];
-    if (end.kind === 'not_started') throw notStarted(command, end.code);
+    if (end.kind === 'not_started') {
+      ran = false;
+      throw notStarted(command, end.code);
+    }
     await killStragglers(place.base);
     const changed = await changedDraft(
       work,
@@ -69,7 +74,8 @@ export async function runCommandAgent(
       answer,
     ];
   } catch (cause) {
-    throw faultOf(cause, 'workspace');
+    const fault = faultOf(cause, 'workspace');
+    throw ran ? new RunFault('answer', fault.code, fault.message, { cause: fault }) : fault;
   } finally {
     await work.scratch.clear(place);
   }

@@ -317,7 +317,7 @@ describe('an agent at its worst', () => {
     const limits = { changes: { maxFiles: 20, maxBytes: 4_000 } };
     const drafts = await run.elsewhere(limits).perform(AGENT, run.state, () => {}, new AbortController().signal);
     expect(drafts).toMatchObject([
-      { type: 'infrastructure_failed', body: { where: 'workspace', code: 'workspace_flooded' } },
+      { type: 'infrastructure_failed', body: { where: 'answer', code: 'workspace_flooded' } },
     ]);
   });
 

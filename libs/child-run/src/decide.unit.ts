@@ -191,6 +191,14 @@ describe('given the infrastructure failed', () => {
   });
 });
 
+test('a program that was never started has spent nothing, one that ran and told nothing is unmeasured', () => {
+  const broken = (where: string): Draft => ({ type: 'infrastructure_failed', body: { where, code: 'x', message: '' } });
+  const spentAfter = (...drafts: Draft[]) => given(started, recalled, intent, ...drafts).spend.agent;
+  for (const where of ['contract', 'workspace', 'agent']) expect(spentAfter(broken(where))).toEqual(NO_SPEND);
+  expect(spentAfter(broken('answer'))).toMatchObject({ cost_nano_usd: null, unmeasured_calls: 1 });
+  expect(spentAfter(reported({ type: 'step', name: 'a' }), broken('workspace'))).toMatchObject({ unmeasured_calls: 1 });
+});
+
 describe('given a verdict', () => {
   const so = (...more: Draft[]) =>
     given(started, recalled, intent, answered, checked('right', 'pass'), judged('pass'), ...more);

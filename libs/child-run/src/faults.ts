@@ -6,7 +6,8 @@ export class RunFault extends Error {
 
   /** `message` says what to do, and names no path of this machine. */
   constructor(
-    readonly where: 'agent' | 'workspace' | 'contract',
+    /** `answer`: after the agent ran, in recording what it left. Any other place is before it was started. */
+    readonly where: 'agent' | 'workspace' | 'contract' | 'answer',
     readonly code: string,
     message: string,
     options?: ErrorOptions,

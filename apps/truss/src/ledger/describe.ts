@@ -85,10 +85,25 @@ export function describeEntry(entry: Entry): string {
       const { entries, usage: total, verdict, interrupted } = entry.body;
       return `${verdict}, ${plural(entries, 'entry', 'entries')}, ${usage(total)}${spent(interrupted, ', interrupted ')}`;
     }
-    case 'model_call_started':
-    case 'model_call_completed':
-    case 'tool_called':
-      return text(JSON.stringify(entry.body));
+    case 'model_call_started': {
+      const { call, purpose, subject, reviewer, provider, model, max_output_tokens, worst_case_nano_usd } = entry.body;
+      const about = subject === null ? '' : ` about ${text(subject)}`;
+      const most = worst_case_nano_usd === null ? '' : `, ${usd(worst_case_nano_usd)}`;
+      const by = reviewer === null ? purpose : `${purpose} by ${text(reviewer)}`;
+      return `call ${call}, ${by}${about}, to ${text(provider)} (${text(model)}), at most ${max_output_tokens ?? 'unknown'} output tokens${most}`;
+    }
+    case 'model_call_completed': {
+      const { call, outcome, code, reason, tool_calls, finish, retries } = entry.body;
+      const how = outcome === 'failed' ? `failed, ${code ?? ''}` : `${finish}, ${plural(tool_calls, 'tool call')}`;
+      const why = reason === '' ? '' : `: ${text(reason)}`;
+      return `call ${call} ${how}${retries === 0 ? '' : `, ${plural(retries, 'retry', 'retries')}`}${spent(entry.body.usage)}${why}`;
+    }
+    case 'tool_called': {
+      const { call, index, tool, ok, arguments: given, result } = entry.body;
+      const of = 'text' in given ? text(given.text) : `${whole(given.size)} bytes`;
+      const got = 'text' in result ? text(result.text) : `${whole(result.size)} bytes`;
+      return `call ${call}.${index} ${text(tool)} ${of} ${ok ? 'gave' : 'failed'}: ${got}`;
+    }
     default:
       return entry satisfies never;
   }
