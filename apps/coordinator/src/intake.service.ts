@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { type Accepted, cancelRequestedSchema, evaluationOf, evalRequestedSchema } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { isEvalRunId, type JsonValue } from '#lib/ledger';
-import { consumeTracked, PORTS, type Ports } from '#lib/runtime';
+import { type Consuming, consumeTracked, PORTS, type Ports } from '#lib/runtime';
 
 type Judged = { readonly accepted: Accepted } | { readonly code: string; readonly reason: string };
 
 /** Validates what comes on `eval.requested` and puts it on `eval.accepted`; whatever it cannot use goes to the dead letters. */
 @Injectable()
 export class IntakeService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private consumer: { stop(): void } | null = null;
+  private consumer: Consuming | null = null;
 
   constructor(@Inject(PORTS) private readonly ports: Ports) {}
 
@@ -25,8 +25,8 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
     );
   }
 
-  onApplicationShutdown(): void {
-    this.consumer?.stop();
+  async onApplicationShutdown(): Promise<void> {
+    await this.consumer?.stop();
   }
 
   private async take(record: TopicRecord): Promise<void> {

@@ -1,11 +1,19 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { acceptedSchema, type EvalAccepted, requestDigest } from '#lib/evaluation';
+import { acceptedSchema, type EvalAccepted, requestDigest, usageOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import type { Entry, EvalRunId } from '#lib/ledger';
 import { type HeldLesson, readProof, verifyLessonProof } from '#lib/lessons';
 import { conflictReason, OwnerCore, type OwnerEffect } from '#lib/protocol';
-import { consumeTracked, CoreHost, EvaluationViews, LedgerWriter, PORTS, type Ports } from '#lib/runtime';
+import {
+  type Consuming,
+  consumeTracked,
+  CoreHost,
+  EvaluationViews,
+  LedgerWriter,
+  PORTS,
+  type Ports,
+} from '#lib/runtime';
 
 interface Running {
   readonly core: OwnerCore;
@@ -29,8 +37,10 @@ const CANCEL_WAIT_MS = 60_000;
 export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly owned = new Map<EvalRunId, Owned>();
   private readonly writer: LedgerWriter;
-  private consumer: { stop(): void } | null = null;
+  private consumer: Consuming | null = null;
   private readonly waits = new Set<NodeJS.Timeout>();
+  /** What was decided and is being written down: a shutdown waits for it. */
+  private readonly finishing = new Set<Promise<void>>();
 
   constructor(
     @Inject(PORTS) private readonly ports: Ports,
@@ -46,7 +56,8 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.consumer?.stop();
+    await Promise.all(this.finishing);
+    await this.consumer?.stop();
     for (const timer of this.waits) clearTimeout(timer);
     for (const running of await Promise.allSettled([...this.owned.values()].map((owned) => owned.running))) {
       if (running.status === 'fulfilled') running.value.stop();
@@ -128,7 +139,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
             refused = this.refuse(id, effect.code, effect.reason);
             return;
           case 'finished':
-            refused.then(() => this.release(id, open.view.state.closed?.body.outcome ?? 'refused')).catch(ports.fatal);
+            this.finish(refused.then(() => this.release(id, open.view.state.closed?.body.outcome ?? 'refused')));
             return;
           case 'lease':
           case 'release':
@@ -150,6 +161,11 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
         host.stop();
       },
     };
+  }
+
+  private finish(work: Promise<void>): void {
+    const done = work.catch(this.ports.fatal).finally(() => this.finishing.delete(done));
+    this.finishing.add(done);
   }
 
   /** `eval.index` has the evaluation's end before the offset passes its acceptance. */
@@ -179,5 +195,5 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
 
 // A run's entries matter to the owner when they end it or spend money.
 function concernsOwner(entry: Entry): boolean {
-  return entry.ledger === entry.eval || entry.type === 'run_sealed' || entry.type === 'agent_reported';
+  return entry.ledger === entry.eval || entry.type === 'run_sealed' || usageOf(entry).cost_nano_usd !== 0;
 }

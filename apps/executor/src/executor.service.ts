@@ -4,10 +4,11 @@ import { renderCase } from '#lib/contract';
 import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
-import { type LessonProof, readProof, verifyLessonProof } from '#lib/lessons';
+import { type LessonProof, readProof, recallPolicy, verifyLessonProof } from '#lib/lessons';
 import { type ModelPort, openModel } from '#lib/providers';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
 import {
+  type Consuming,
   consumeTracked,
   CoreHost,
   EvaluationViews,
@@ -23,7 +24,8 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   private readonly writer: LedgerWriter;
   private readonly holder: string;
   private readonly running = new Map<ChildRunId, { stop: () => Promise<void>; readonly finishers: (() => void)[] }>();
-  private consumer: { stop(): void } | null = null;
+  private consumer: Consuming | null = null;
+  private stopping = false;
 
   constructor(
     @Inject(PORTS) private readonly ports: Ports,
@@ -40,7 +42,8 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.consumer?.stop();
+    this.stopping = true;
+    await this.consumer?.stop();
     await Promise.all([...this.running.values()].map((run) => run.stop()));
   }
 
@@ -70,6 +73,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     const { ports } = this;
     const evaluation = parseChildRunId(child).eval;
     const open = await this.views.open(evaluation);
+    if (this.stopping) return;
     const actions = new ActionRunner(ports, open);
     const core = new RunCore(evaluation, child, {
       key: ports.signers.executor.keyId,
@@ -136,6 +140,7 @@ class ActionRunner {
   private actions: RunActions | null = null;
   private aborting: AbortController | null = null;
   private readonly starting = new Map<LedgerRef, LessonProof>();
+  private loading: Promise<void> | null = null;
 
   constructor(
     private readonly ports: Ports,
@@ -158,7 +163,9 @@ class ActionRunner {
     const aborting = new AbortController();
     this.aborting = aborting;
     const work = async () => {
-      if (action.kind === 'recall') await this.loadStartingLessons();
+      // Before any action, since the run may be one that was taken up after its recall.
+      this.loading ??= this.loadStartingLessons();
+      await this.loading;
       const run = this.contextOf(this.open.view, child);
       this.actions ??= createRunActions(run, this.actionPorts(run));
       return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
@@ -190,6 +197,7 @@ class ActionRunner {
     const { ports, open } = this;
     const { contract, contractDigest } = run;
     const { env } = ports.models;
+    const policy = { keys: ports.keys, ...recallPolicy(contract) };
     // One for the whole run: a recording counts its calls.
     const models = new Map<string, ModelPort>();
     return {
@@ -208,7 +216,7 @@ class ActionRunner {
       attachment: (sha256: string) => ports.log.attachment(sha256),
       putAttachment: (bytes: Uint8Array) => ports.log.putAttachment(bytes),
       lessonProof: (ref: LedgerRef) => open.proofs.proof(ref) ?? this.starting.get(ref),
-      verifyLesson: (proof: LessonProof) => verifyLessonProof(proof, { keys: ports.keys }),
+      verifyLesson: (proof: LessonProof) => verifyLessonProof(proof, policy),
       now: ports.now,
     };
   }

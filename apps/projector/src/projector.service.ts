@@ -4,6 +4,7 @@ import type { TopicRecord } from '#lib/event-log';
 import type { EvalRunId, JsonValue } from '#lib/ledger';
 import { ProjectionCore, type ProjectionEffect } from '#lib/protocol';
 import {
+  type Consuming,
   consumeTracked,
   CoreHost,
   EvaluationViews,
@@ -13,12 +14,20 @@ import {
   type Ports,
 } from '#lib/runtime';
 
+interface Projecting {
+  /** Of the records that are finished when the evaluation's report is published. */
+  readonly finishers: (() => void)[];
+  stop: () => void;
+}
+
 /** Folds complete evaluations into their signed reports, and publishes each. */
 @Injectable()
 export class ProjectorService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly writer: LedgerWriter;
-  private readonly projecting = new Map<EvalRunId, () => void>();
-  private consumer: { stop(): void } | null = null;
+  private readonly projecting = new Map<EvalRunId, Projecting>();
+  /** Reports that are being published: a shutdown waits for them. */
+  private readonly finishing = new Set<Promise<void>>();
+  private consumer: Consuming | null = null;
 
   constructor(
     @Inject(PORTS) private readonly ports: Ports,
@@ -33,53 +42,64 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     this.consumer = await consumeTracked(topics, 'eval.accepted', 'projector', take, fatal);
   }
 
-  onApplicationShutdown(): void {
-    this.consumer?.stop();
-    for (const stop of this.projecting.values()) stop();
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.finishing);
+    await this.consumer?.stop();
+    for (const { stop } of this.projecting.values()) stop();
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
-    const accepted = acceptedSchema.parse(record.value);
-    const id = accepted.eval_run_id as EvalRunId;
+    const accepted = acceptedSchema.safeParse(record.value);
+    // The coordinator reads the same record, and is the one to complain.
+    if (!accepted.success) return finished();
+    const id = accepted.data.eval_run_id as EvalRunId;
     if (!this.ports.drives(id)) return;
-    if (accepted.kind === 'cancel' || this.projecting.has(id)) {
-      finished();
-      return;
+    const known = this.projecting.get(id);
+    if (known !== undefined) known.finishers.push(finished);
+    else if (accepted.data.kind === 'cancel') finished();
+    else {
+      const projecting: Projecting = { finishers: [finished], stop: () => {} };
+      this.projecting.set(id, projecting);
+      await this.project(id, projecting);
     }
-    this.projecting.set(id, () => {});
-    await this.project(id, finished);
   }
 
-  private async project(id: EvalRunId, finished: () => void): Promise<void> {
+  private async project(id: EvalRunId, projecting: Projecting): Promise<void> {
     const { ports } = this;
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
     const core = new ProjectionCore(id, ports.signers.projector.keyId);
+    let published = Promise.resolve();
     const host = new CoreHost<never, ProjectionEffect>(
       core,
       { open, writer: this.writer, env, fatal: ports.fatal },
       (effect) => {
         if (effect.kind === 'publish') published = this.publish(id, open);
-        else if (effect.kind === 'finished') {
-          published.then(() => {
-            stop();
-            this.projecting.delete(id);
-            finished();
-            return this.views.close(id);
-          }, ports.fatal);
-        } else throw new Error(`a projector has no effect ${effect.kind}`);
+        else if (effect.kind === 'finished') this.finish(published.then(() => this.release(id, projecting)));
+        else throw new Error(`a projector has no effect ${effect.kind}`);
       },
     );
-    let published = Promise.resolve();
     const unsubscribe = open.subscribe((entry) => {
       if (entry.ledger === id) host.post({ kind: 'changed' });
     });
-    const stop = () => {
+    projecting.stop = () => {
       unsubscribe();
       host.stop();
     };
-    this.projecting.set(id, stop);
     host.begin();
+  }
+
+  private finish(work: Promise<void>): void {
+    const done = work.catch(this.ports.fatal).finally(() => this.finishing.delete(done));
+    this.finishing.add(done);
+  }
+
+  /** The offset passes the acceptance after the report was published, and not before. */
+  private async release(id: EvalRunId, { finishers, stop }: Projecting): Promise<void> {
+    stop();
+    this.projecting.delete(id);
+    await this.views.close(id);
+    for (const finished of finishers) finished();
   }
 
   private async publish(id: EvalRunId, open: OpenView): Promise<void> {

@@ -13,7 +13,7 @@ import {
   trustStoreSchema,
   utf8,
 } from '#lib/ledger';
-import { formatBundle } from '#lib/lessons';
+import { formatBundle, ProofKeeper } from '#lib/lessons';
 import type { OpenView } from '#lib/runtime';
 import { verifyEvaluation } from '#lib/verification';
 import { keysFolder } from './database.js';
@@ -75,9 +75,12 @@ class World {
     return this.request(join(this.folder, 'contract.toml'), part);
   }
 
-  crash(part: Partial<EvalRequested> = {}): Promise<EvalRequested> {
-    cpSync(CRASH, join(this.folder, 'crash'), { recursive: true });
-    return this.request(join(this.folder, 'crash', 'contract.toml'), part);
+  crash(part: Partial<EvalRequested> = {}, change = (contract: string) => contract): Promise<EvalRequested> {
+    const folder = mkdtempSync(join(this.folder, 'crash-'));
+    cpSync(CRASH, folder, { recursive: true });
+    const file = join(folder, 'contract.toml');
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
+    return this.request(file, part);
   }
 
   async verify(embedded: Embedded, evaluation: EvalRunId) {
@@ -151,33 +154,61 @@ describe('one evaluation in one process', () => {
     const world = new World();
     const embedded = await world.open();
     await embedded.start();
-    const first = await submit(embedded, await world.crash({ repeats: 1 }));
-    await until('a report', () => first.open.view.state.report !== null);
-    const promoted = [...first.open.view.state.children.values()].flatMap((child) => child.promoted);
-    expect(promoted).toHaveLength(1);
-    // The proof as `truss lessons export` makes it: from all entries of the log.
-    const { ProofKeeper } = await import('#lib/lessons');
-    const keeper = new ProofKeeper();
-    for (const entry of first.entries) keeper.observe(entry, 'joined');
-    const starting = [];
-    for (const { ref } of promoted) {
-      const proof = keeper.proof(ref);
-      if (proof === undefined) throw new Error(`no proof of ${ref}`);
-      starting.push({ lesson: ref, proof: await embedded.open.log.putAttachment(utf8(formatBundle([proof]))) });
-    }
+    const { starting, ref } = await oneLesson(world, embedded);
     const second = await submit(
       embedded,
       await world.crash({ request_id: 'two', repeats: 1, starting_lessons: starting }),
     );
     await until('a second report', () => second.open.view.state.report !== null);
-    const on = second.open.view.state.children.get(
-      childRunId({ eval: second.id, contract: 0, arm: 'on', replicate: 1, repeat: 1 }),
-    );
-    expect(on?.request.body.lessons).toEqual([promoted[0]?.ref]);
+    const on = second.open.view.state.children.get(onRun(second.id));
+    expect(on?.request.body.lessons).toEqual([ref]);
     expect(on?.rendered.lessons).toBe(1);
     expect((await world.verify(embedded, second.id)).result).toBe('valid');
   });
+
+  test('a run that is taken up after its recall still knows the lessons that it started from', async () => {
+    const world = new World();
+    const first = await world.open();
+    await first.start();
+    // A panel labelled it, so what cites it is trusted no higher than a panel.
+    const { starting } = await oneLesson(world, first);
+    const request = await world.crash({ request_id: 'two', repeats: 1, starting_lessons: starting }, withoutReview);
+    const { id, entries } = await submit(first, request);
+    await until('a lesson under judgement', () => entries.some(({ type }) => type === 'lesson_extracted'));
+    await first.stop();
+
+    const later = await world.open();
+    const { open, entries: more } = await submit(later, request);
+    await later.start();
+    await until('a report', () => open.view.state.report !== null);
+    const lessons = [...entries, ...more].flatMap((entry) =>
+      entry.type === 'lesson_extracted' ? [entry.body.lesson.trust] : [],
+    );
+    expect(lessons).toEqual(['panel']);
+    expect(await world.verify(later, id)).toMatchObject({
+      result: 'valid',
+      findings: expect.not.arrayContaining([expect.objectContaining({ severity: 'error' })]),
+    });
+  });
 });
+
+/** Runs an evaluation in which a panel judged, and gives its one lesson as another one starts from it. */
+async function oneLesson(world: World, embedded: Embedded) {
+  const { open, entries } = await submit(embedded, await world.crash({ repeats: 1 }));
+  await until('a report', () => open.view.state.report !== null);
+  // As `truss lessons export` does: from all entries of the log.
+  const keeper = new ProofKeeper();
+  for (const entry of entries) keeper.observe(entry, 'joined');
+  const [promoted] = [...open.view.state.children.values()].flatMap((child) => child.promoted);
+  const proof = promoted === undefined ? undefined : keeper.proof(promoted.ref);
+  if (promoted === undefined || proof === undefined) throw new Error('no lesson was promoted');
+  const attachment = await embedded.open.log.putAttachment(utf8(formatBundle([proof])));
+  return { ref: promoted.ref, starting: [{ lesson: promoted.ref, proof: attachment }] };
+}
+
+const onRun = (evaluation: EvalRunId) =>
+  childRunId({ eval: evaluation, contract: 0, arm: 'on', replicate: 1, repeat: 1 });
+const withoutReview = (contract: string) => contract.replace(/\[\[criteria\]\]\nid = "taste"\n.*\n.*\n/, '');
 
 describe('an evaluation that ends early', () => {
   test('a cancel takes effect at once: the running agents are stopped and the ledger says so', async () => {
@@ -228,8 +259,14 @@ describe('what comes on the topics is believed by nobody', () => {
     await until('a report', () => open.view.state.report !== null);
     await embedded.submit(request);
     await embedded.stop();
+    // Nothing of it is left to be taken up: a later process reads none of its records again.
+    const later = await world.open();
+    const unread: unknown[] = [];
+    for (const group of ['coordinator', 'projector'])
+      await later.open.topics.consume('eval.accepted', group, (record) => unread.push([group, record.position]));
+    expect(unread).toEqual([]);
     expect(entries.filter(({ type }) => type === 'eval_started' || type === 'eval_report')).toHaveLength(2);
-    expect((await (await world.open()).open.log.evaluations()[Symbol.asyncIterator]().next()).value).toBe(id);
+    expect((await later.open.log.evaluations()[Symbol.asyncIterator]().next()).value).toBe(id);
   });
 
   test('one request_id with two contents: the first counts, the second is a dead letter', async () => {

@@ -178,8 +178,8 @@ export function evolveChild(child: ChildState, entry: Entry): void {
       child.noExtraction = child.verdict !== null;
       if (child.verdict !== null) return;
       child.broken = entry.body;
-      // A program that did not even start has spent nothing, whatever its intent said.
-      if (ranProgram(child) && entry.body.code !== 'agent_not_started') {
+      // A program that was not even started has spent nothing, whatever its intent said.
+      if (ranProgram(child) && (entry.body.where === 'answer' || child.events.some(({ type }) => type !== 'started'))) {
         child.spend = { ...child.spend, agent: reportedUsage(child.events) };
       }
       return;

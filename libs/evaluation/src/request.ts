@@ -14,12 +14,18 @@ import {
 import { OFFER_RULE } from '#lib/lessons';
 
 const count = z.int().min(0);
+/** Without control characters: the two names are joined by NUL in the id that they make. */
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u);
 
 /** The value of an `eval.requested` record that asks for an evaluation: everything of the plan that the requester decides. */
 export const evalRequestedSchema = z.strictObject({
   kind: z.literal('eval'),
-  requester: z.string().min(1).max(200),
-  request_id: z.string().min(1).max(200),
+  requester: name,
+  request_id: name,
   contracts: planSchema.shape.contracts,
   repeats: z.int().min(1),
   replicates: z.int().min(1),

@@ -4,6 +4,11 @@ import { OffsetTracker } from '#lib/protocol';
 /** A record at work: `finished` lets the group's offset pass it, once all before it are finished too. */
 export type RecordHandler = (record: TopicRecord, finished: () => void) => void;
 
+export interface Consuming {
+  /** Takes nothing more; resolves when the last offset is committed. */
+  stop(): Promise<void>;
+}
+
 /** Consumes a topic so that the offset never passes unfinished work. */
 export async function consumeTracked(
   topics: Topics,
@@ -11,16 +16,17 @@ export async function consumeTracked(
   group: string,
   handler: RecordHandler,
   fatal: (error: unknown) => void,
-): Promise<{ stop(): void }> {
+): Promise<Consuming> {
   const tracker = new OffsetTracker();
   let consumer: Consumer | null = null;
   let committed = -1;
+  let committing = Promise.resolve();
   let stopped = false;
   const commit = () => {
     const position = tracker.committable();
     if (consumer === null || stopped || position <= committed) return;
     committed = position;
-    consumer.commit(position).catch(fatal);
+    committing = consumer.commit(position).catch(fatal);
   };
   consumer = await topics.consume(topic, group, (record) => {
     tracker.began(record.position);
@@ -31,9 +37,10 @@ export async function consumeTracked(
   });
   commit();
   return {
-    stop: () => {
+    stop: async () => {
       stopped = true;
       consumer?.stop();
+      await committing;
     },
   };
 }

@@ -1,5 +1,13 @@
 import type { EventLog, Following } from '#lib/event-log';
-import { type EvaluationState, type EvaluationView, initialState, laneOf, observe, planOf } from '#lib/evaluation';
+import {
+  type EvaluationState,
+  type EvaluationView,
+  initialState,
+  type Lane,
+  laneOf,
+  observe,
+  planOf,
+} from '#lib/evaluation';
 import type { ChildRunId, Entry, EvalRunId, Joining } from '#lib/ledger';
 import { ProofKeeper } from '#lib/lessons';
 
@@ -77,11 +85,15 @@ export class EvaluationViews {
   }
 }
 
-// No run will be offered the lessons of a replicate whose last pair is anchored.
+// No run will be offered the lessons of a replicate whose last pair is anchored, in any of the contracts.
 function forgetFinished(state: EvaluationState, child: ChildRunId, proofs: ProofKeeper): void {
-  const record = state.children.get(child);
-  const lane = record === undefined ? undefined : laneOf(state, record);
+  const replicate = state.children.get(child)?.replicate;
   const plan = planOf(state);
-  if (lane?.repeat === plan.repeats && lane.anchored === plan.arms.length)
-    proofs.forgetReplicate(state.eval, lane.replicate);
+  const finished = (lane: Lane) => lane.repeat === plan.repeats && lane.anchored === plan.arms.length;
+  const lanes = plan.contracts.map((_, contract) =>
+    replicate === undefined ? undefined : laneOf(state, { contract, replicate }),
+  );
+  if (replicate !== undefined && lanes.every((lane) => lane !== undefined && finished(lane))) {
+    proofs.forgetReplicate(state.eval, replicate);
+  }
 }

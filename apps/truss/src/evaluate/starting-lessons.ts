@@ -1,16 +1,21 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Contract } from '#lib/contract';
 import { readTrustStore, trustFile } from '#lib/key-store';
 import { type AttachmentRef, canonicalJson, openTrustStore, sha256Hex, utf8 } from '#lib/ledger';
-import { type LessonProof, parseBundle, verifyLessonProof } from '#lib/lessons';
+import { type LessonProof, parseBundle, recallPolicy, verifyLessonProof } from '#lib/lessons';
 import { keysFolder } from '../database.js';
 import { usageError } from '../exit-codes.js';
 
 /**
- * Reads a bundle, and judges each of its lessons by the trust store of the database that is to use them. Writes nothing.
+ * Reads a bundle, and judges each of its lessons by the trust store of the database and the gates of the contract that are to use them. Writes nothing.
  * @throws CliError, LessonError, KeyStoreError
  */
-export async function readStartingLessons(file: string, db: string): Promise<LessonProof[]> {
+export async function readStartingLessons(
+  file: string,
+  db: string,
+  contract: Pick<Contract, 'learning' | 'panel'>,
+): Promise<LessonProof[]> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
@@ -31,9 +36,9 @@ export async function readStartingLessons(file: string, db: string): Promise<Les
         'use the --db that the lessons come from',
     );
   }
-  const keys = openTrustStore(readTrustStore(trusted));
+  const policy = { keys: openTrustStore(readTrustStore(trusted)), ...recallPolicy(contract) };
   for (const [at, proof] of proofs.entries()) {
-    const judged = verifyLessonProof(proof, { keys });
+    const judged = verifyLessonProof(proof, policy);
     if (judged.ok) continue;
     throw usageError(
       `lesson ${at + 1} of ${file} does not verify: ${judged.reason}. Export it again, or use the --db that it comes from`,
