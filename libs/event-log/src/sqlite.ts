@@ -48,7 +48,8 @@ function openToDrive(file: string, keys: KeyRing): OpenLog {
     setUp(db, file);
   } catch (error) {
     db?.close();
-    if (!existed) for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+    if (!existed)
+      for (const suffix of ['', '-journal', '-wal', '-shm', '-driver']) rmSync(file + suffix, { force: true });
     unlock();
     throw error;
   }

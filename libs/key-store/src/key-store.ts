@@ -1,6 +1,17 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import {
   canonicalJson,
   keyId,
@@ -69,29 +80,76 @@ export function openKeyStore(folder: string, operator: string): KeyStore {
   };
 }
 
-/** Makes the keys of all service roles. The trust store comes last and whole, so a folder without one holds no key in use. */
+/**
+ * Makes the keys of all service roles, and has them on the disk before anything is signed. The trust store comes last and whole. A failure
+ * leaves nothing of them behind.
+ * @throws KeyStoreError `keys_in_the_way` where there are private keys already: they may have signed something
+ */
 export function createKeys(folder: string, operator: string): TrustStore {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const keys = SERVICE_ROLES.map((role) => {
-    const seed = randomBytes(32);
-    const file = keyFile(folder, role);
-    writeFileSync(file, pemOf(seed), { mode: 0o600 });
-    chmodSync(file, 0o600);
-    const publicKey = publicKeyFromSeed(seed);
-    return {
-      id: keyId(role, publicKey),
-      role: role,
-      operator,
-      public_key: toHex(publicKey),
-      status: 'active' as const,
-      accepted_heads: [],
-    };
-  });
-  const trust: TrustStore = { version: 1, keys };
-  const draft = `${trustFile(folder)}.new`;
-  writeFileSync(draft, `${JSON.stringify(JSON.parse(canonicalJson(trust)), null, 2)}\n`, { mode: 0o644 });
-  renameSync(draft, trustFile(folder));
-  return trust;
+  const made: string[] = [];
+  try {
+    const keys = SERVICE_ROLES.map((role) => {
+      const seed = randomBytes(32);
+      const file = keyFile(folder, role);
+      writeNewKey(file, pemOf(seed));
+      made.push(file);
+      const publicKey = publicKeyFromSeed(seed);
+      return {
+        id: keyId(role, publicKey),
+        role: role,
+        operator,
+        public_key: toHex(publicKey),
+        status: 'active' as const,
+        accepted_heads: [],
+      };
+    });
+    const trust: TrustStore = { version: 1, keys };
+    const draft = `${trustFile(folder)}.new`;
+    writeDurably(draft, `${JSON.stringify(JSON.parse(canonicalJson(trust)), null, 2)}\n`, 'w', 0o644);
+    renameSync(draft, trustFile(folder));
+    made.push(trustFile(folder));
+    syncFolder(folder);
+    syncFolder(dirname(resolve(folder)));
+    return trust;
+  } catch (error) {
+    for (const file of made) rmSync(file, { force: true });
+    throw error;
+  }
+}
+
+function writeNewKey(file: string, pem: string): void {
+  try {
+    writeDurably(file, pem, 'wx', 0o600);
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
+    throw new KeyStoreError(
+      'keys_in_the_way',
+      `the private key ${file} is there without the trust store that belongs to it, and is not overwritten: put trust.json back ` +
+        'beside it, or, if nothing was signed with it, move the .key files away',
+      { cause },
+    );
+  }
+}
+
+function writeDurably(file: string, text: string, flag: 'w' | 'wx', mode: number): void {
+  const fd = openSync(file, flag, mode);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A file's name is on the disk once its folder is. */
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function pemOf(seed: Uint8Array): string {
