@@ -13,6 +13,7 @@ import { type EvalRunId, type KeyRing, openTrustStore, trustStoreBytes } from '#
 import type { LiveDeps } from '#lib/providers';
 import { type ContractFiles, EvaluationViews, type OpenView, type Ports, RuntimeModule } from '#lib/runtime';
 import { keysFolder, OPERATOR } from './database.js';
+import { keepHeapSmall } from './heap.js';
 import { SOFTWARE } from './software.js';
 
 export interface EmbeddedOptions {
@@ -48,7 +49,8 @@ export interface Embedded {
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { db } = options;
-  const existed = existsSync(db);
+  keepHeapSmall();
+  const existed = { db: existsSync(db), keys: existsSync(keysFolder(db)) };
   let ring: KeyRing = { get: () => undefined };
   // The right to drive comes first: of two processes that start on no database, one makes the keys.
   const log = openSqliteLog({ file: db, keys: { get: (id) => ring.get(id) }, mode: 'drive' });
@@ -58,10 +60,21 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
     ring = keys;
     return await embed(options.wrap?.(log) ?? log, { store, keys }, options);
   } catch (error) {
+    // While the right to drive is still held: once it is given back, what lies there may be another process's.
+    if (!existed.db && (await isEmpty(log))) {
+      for (const suffix of ['', '-wal', '-shm', '-driver']) rmSync(db + suffix, { force: true });
+      if (!existed.keys) rmSync(keysFolder(db), { recursive: true, force: true });
+    }
     await log.close();
-    if (!existed) for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
     throw error;
   }
+}
+
+/** Another process may have made the database, and asked for something, between our look and our lock. */
+async function isEmpty({ log, topics }: OpenLog): Promise<boolean> {
+  for await (const _ of log.evaluations()) return false;
+  for await (const _ of topics.list('eval.requested')) return false;
+  return true;
 }
 
 async function keysOf(db: string, { log }: OpenLog): Promise<KeyStore> {
@@ -74,13 +87,7 @@ async function keysOf(db: string, { log }: OpenLog): Promise<KeyStore> {
       `the keys of ${db} are gone from ${folder}, and ${evaluation} was signed with them: put them back, or give another --db`,
     );
   }
-  const existed = existsSync(folder);
-  try {
-    return openKeyStore(folder, OPERATOR);
-  } catch (error) {
-    if (!existed) rmSync(folder, { recursive: true, force: true });
-    throw error;
-  }
+  return openKeyStore(folder, OPERATOR);
 }
 
 async function embed(

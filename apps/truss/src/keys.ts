@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createKeys, readTrustStore, trustFile } from '#lib/key-store';
+import { createKeys, KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
 import type { TrustStore } from '#lib/ledger';
 import type { Context } from './commands/context.js';
 import { keysFolder, OPERATOR } from './database.js';
@@ -25,6 +25,7 @@ export async function initKeys({ db, terminal: { out } }: Context): Promise<Exit
   try {
     trust = createKeys(folder, OPERATOR);
   } catch (cause) {
+    if (cause instanceof KeyStoreError) throw cause;
     throw usageError(`no keys can be made in ${folder}: check that you may write there`, cause);
   }
   await out.write(`Keys made in ${folder}. Keep the .key files to yourself; trust.json is what others need.\n`);
