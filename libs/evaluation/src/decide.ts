@@ -65,7 +65,7 @@ function reasonToEnd(
 }
 
 /** An anchor stands in its entry whatever happened, so it lists so many of the superseded at most, and counts all. */
-const MAX_LISTED = 500;
+export const MAX_SUPERSEDED_LISTED = 500;
 
 function anchorBody(view: EvaluationView, child: ChildRecord): BodyOf<'child_anchor'> {
   const chain = view.live.children.get(child.id)?.chain;
@@ -80,7 +80,7 @@ function anchorBody(view: EvaluationView, child: ChildRecord): BodyOf<'child_anc
     usage: child.sealed.usage,
     superseded: {
       count: child.superseded.length,
-      hashes: child.superseded.slice(0, MAX_LISTED).map((entry) => entry.hash),
+      hashes: child.superseded.slice(0, MAX_SUPERSEDED_LISTED).map((entry) => entry.hash),
       usage: child.superseded.reduce((sum, entry) => addUsage(sum, entry.usage), NO_SPEND),
     },
   };

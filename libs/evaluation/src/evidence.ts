@@ -1,6 +1,6 @@
 import type { Plan } from '#lib/ledger';
 import { rateDifference, sixDigits, subtract, totalTokens, usd } from './numbers.js';
-import type { MeasuredArm } from './measure.js';
+import { costOf, type MeasuredArm, pairedDifference } from './arms.js';
 import type { Evidence } from './report.js';
 
 /**
@@ -21,6 +21,19 @@ export function evidenceOf(plan: Plan, on: MeasuredArm, off: MeasuredArm): Evide
     warnings.push('one unit: no test is valid, and the numbers describe these runs only');
   if (plan.contracts.some(({ contract }) => Array.isArray(contract.cases) && contract.cases.length === 0)) {
     warnings.push('repetition: the contract has no cases, so every repeat asks the same question again');
+  }
+  for (const [name, of] of [
+    ['cost', costOf],
+    ['tokens', totalTokens],
+  ] as const) {
+    const { pairs } = pairedDifference(on, off, of);
+    if (pairs === runs) continue;
+    warnings.push(
+      `${name}: ${pairs} of ${runs} pairs were measured in both arms; the difference of the totals covers unequal sets of runs`,
+    );
+  }
+  if (on.counts.pass === off.counts.pass && comparablePairs(on, off) === 0) {
+    warnings.push('passes are equal and no pair had its cost or tokens measured in both arms: the tie shows nothing');
   }
   const unverifiable = { on: on.counts.unverifiable, off: off.counts.unverifiable };
   if (unverifiable.on !== unverifiable.off) {
@@ -56,6 +69,11 @@ export function evidenceOf(plan: Plan, on: MeasuredArm, off: MeasuredArm): Evide
     ],
     warnings,
   };
+}
+
+/** Pairs of which the cost or the tokens were measured in both arms. */
+export function comparablePairs(on: MeasuredArm, off: MeasuredArm): number {
+  return Math.max(pairedDifference(on, off, costOf).pairs, pairedDifference(on, off, totalTokens).pairs);
 }
 
 function estimateOf(metric: Plan['statistics']['primary'], on: MeasuredArm, off: MeasuredArm): number | null {

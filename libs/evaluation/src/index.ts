@@ -1,3 +1,4 @@
+export * from './arms.js';
 export * from './child-state.js';
 export * from './decide.js';
 export * from './draw.js';

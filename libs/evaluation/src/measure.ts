@@ -9,20 +9,13 @@ import {
   type Usage,
   type Verdict,
 } from '#lib/ledger';
+import { costOf, countVerdicts, type MeasuredArm, pairedDifference, usageOfRun } from './arms.js';
 import { evidenceOf } from './evidence.js';
 import { rateDifference, subtract, totalTokens, usd } from './numbers.js';
 import type { Counts, CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage } from './report.js';
 import { childAt, places, planContract } from './schedule.js';
 import { type ChildRecord, type EvaluationState, planOf } from './state.js';
 import { summaryOf } from './summary.js';
-
-/** The runs of one arm in the order of the plan. */
-export interface MeasuredArm {
-  readonly arm: Arm;
-  readonly runs: readonly ChildRecord[];
-  readonly counts: Counts;
-  readonly usage: Usage;
-}
 
 /**
  * The report of a complete evaluation: a pure fold of its entries, with no clock of its own, so that whoever folds them gets the same body.
@@ -76,20 +69,6 @@ function measureArm(state: EvaluationState, plan: Plan, arm: Arm): MeasuredArm {
   return { arm, runs, counts: countVerdicts(runs), usage: sumUsage(runs) };
 }
 
-function verdictOfRun(run: ChildRecord): Verdict {
-  return run.anchor?.body.verdict ?? 'unverifiable';
-}
-
-function usageOfRun(run: ChildRecord): Usage {
-  return run.anchor?.body.usage ?? NO_SPEND;
-}
-
-export function countVerdicts(runs: readonly ChildRecord[]): Counts {
-  const counts: Counts = { pass: 0, fail: 0, unverifiable: 0 };
-  for (const run of runs) counts[verdictOfRun(run)] += 1;
-  return counts;
-}
-
 function sumUsage(runs: readonly ChildRecord[]): Usage {
   return runs.reduce((sum, run) => addUsage(sum, usageOfRun(run)), NO_SPEND);
 }
@@ -98,9 +77,9 @@ export function reportUsage(usage: Usage): ReportUsage {
   const { cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls } = usage;
   return {
     cost_usd: cost_nano_usd === null ? null : usd(cost_nano_usd),
-    steps,
     input_tokens,
     output_tokens,
+    steps,
     unmeasured_calls,
   };
 }
@@ -119,18 +98,19 @@ function reportArm({ arm, runs, counts, usage }: MeasuredArm, perArm: number): R
 function reportChild(run: ChildRecord): ReportChild {
   const { anchor } = run;
   if (anchor === null) throw new Error(`run ${run.id} has no anchor`);
+  // The names in the order of canonical JSON: there are as many of these as runs, and so none is put in order to be signed.
   return {
+    anchor_ref: anchor.ref,
+    case: run.request.body.case,
     child_run_id: run.id,
     contract: run.contract,
-    replicate: run.replicate,
+    head_hash: anchor.body.head_hash,
     repeat: run.repeat,
-    case: run.request.body.case,
+    replicate: run.replicate,
+    root_hash: anchor.body.root_hash,
+    usage: reportUsage(anchor.body.usage),
     verdict: anchor.body.verdict,
     verdict_ref: anchor.body.verdict_ref,
-    anchor_ref: anchor.ref,
-    root_hash: anchor.body.root_hash,
-    head_hash: anchor.body.head_hash,
-    usage: reportUsage(anchor.body.usage),
   };
 }
 
@@ -149,15 +129,7 @@ function deltaOf(on: MeasuredArm, off: MeasuredArm, runs: number): EvalReport['d
 /** `pass` when learning-on passed more runs, or as many with cost and tokens no greater over the pairs that both arms measured. */
 function verdictOf(on: MeasuredArm, off: MeasuredArm): 'pass' | 'fail' {
   if (on.counts.pass !== off.counts.pass) return on.counts.pass > off.counts.pass ? 'pass' : 'fail';
-  const noGreater = (of: (usage: Usage) => number | null): boolean => {
-    let difference = 0;
-    on.runs.forEach((run, i) => {
-      const pair = subtract(of(usageOfRun(run)), of(usageOfRun(off.runs[i] as ChildRecord)));
-      difference += pair ?? 0;
-    });
-    return difference <= 0;
-  };
-  return noGreater((usage) => usage.cost_nano_usd) && noGreater(totalTokens) ? 'pass' : 'fail';
+  return [costOf, totalTokens].every((of) => pairedDifference(on, off, of).difference <= 0) ? 'pass' : 'fail';
 }
 
 function curvePosition(arm: MeasuredArm, repeat: number): CurvePosition {

@@ -103,6 +103,19 @@ describe('the measured block', () => {
     });
     expect(buildReport(scene.view.state).verdict).toBe('pass');
   });
+
+  test('says that a tie shows nothing where each arm measured, but no pair in both', () => {
+    const scene = complete(new Scene(requestFor(contractWith(), { repeats: 2 })), (arm, _, repeat) => ({
+      verdict: 'pass',
+      usage: (arm === 'on') === (repeat === 1) ? spent(10, 10) : UNMEASURED,
+    }));
+    const report = buildReport(scene.view.state);
+    expect(report.verdict).toBe('pass');
+    expect(report.summary).toContain('the tie shows nothing');
+    expect(report.evidence.warnings).toContainEqual(
+      expect.stringContaining('cost: 0 of 2 pairs were measured in both arms'),
+    );
+  });
 });
 
 describe('the evidence, method version 1', () => {

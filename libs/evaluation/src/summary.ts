@@ -18,12 +18,8 @@ export function summaryOf(report: Numbers, evidence: Evidence): string {
     );
   if (report.spend.unmeasured_calls > 0)
     sentences.push(`The spend of ${report.spend.unmeasured_calls} calls is unknown and in no total.`);
-  if (
-    on.counts.pass === off.counts.pass &&
-    (on.usage.cost_usd === null || off.usage.cost_usd === null) &&
-    (tokens(on) === null || tokens(off) === null)
-  ) {
-    sentences.push('Passes are equal and neither cost nor tokens were measured in both arms: the tie shows nothing.');
+  if (on.counts.pass === off.counts.pass && !isComparable(on, off)) {
+    sentences.push('Passes are equal and no pair had its cost or tokens measured in both arms: the tie shows nothing.');
   }
   sentences.push(
     evidence.finding === 'not_treated'
@@ -33,8 +29,18 @@ export function summaryOf(report: Numbers, evidence: Evidence): string {
   return `summary/v1: ${sentences.join(' ')}`;
 }
 
-function tokens(arm: ReportArm): number | null {
-  const { input_tokens, output_tokens } = arm.usage;
+/** Whether any pair had its cost, or its tokens, measured in both arms. */
+export function isComparable(on: ReportArm, off: ReportArm): boolean {
+  return on.children.some((child, i) => {
+    const other = off.children[i];
+    if (other === undefined) return false;
+    const cost = child.usage.cost_usd !== null && other.usage.cost_usd !== null;
+    return cost || (tokens(child) !== null && tokens(other) !== null);
+  });
+}
+
+function tokens({ usage }: Pick<ReportArm, 'usage'>): number | null {
+  const { input_tokens, output_tokens } = usage;
   return input_tokens === null || output_tokens === null ? null : input_tokens + output_tokens;
 }
 

@@ -1,4 +1,4 @@
-import type { EvalReport, ReportArm } from '#lib/evaluation';
+import { type EvalReport, isComparable, type ReportArm } from '#lib/evaluation';
 import { dbOption } from '../database.js';
 import { dollars, percent, plural, signed, table, whole } from '../format.js';
 import type { Output } from '../terminal.js';
@@ -64,12 +64,12 @@ function armRows(report: EvalReport, on: ReportArm, off: ReportArm): string[][] 
 }
 
 /** By which of the verdict's rules it came out so. */
-function verdictReason({ verdict, delta }: EvalReport, on: ReportArm, off: ReportArm): string {
+function verdictReason({ verdict }: EvalReport, on: ReportArm, off: ReportArm): string {
   if (on.counts.pass > off.counts.pass) return 'learning on passed more runs';
   if (on.counts.pass < off.counts.pass) return 'learning on passed fewer runs';
   if (verdict === 'fail') return 'as many runs passed, at a greater cost or with more tokens';
-  if (delta.cost_usd === null && delta.total_tokens === null) {
-    return 'as many runs passed, and neither cost nor tokens were measured: the tie shows nothing';
+  if (!isComparable(on, off)) {
+    return 'as many runs passed, and no pair had its cost or tokens measured in both arms: the tie shows nothing';
   }
   return 'as many runs passed, and neither cost nor tokens were greater';
 }
@@ -85,7 +85,9 @@ function findingText({ evidence }: EvalReport): string {
 function spendText({ arms, spend }: EvalReport): string {
   const costs = [...arms.map((arm) => arm.usage.cost_usd), spend.superseded.cost_usd, spend.interrupted.cost_usd];
   const known = costs.filter((cost) => cost !== null);
-  const total = known.length === 0 ? UNKNOWN : dollars(known.reduce((sum, cost) => sum + cost, 0));
+  const sum = known.reduce((total, cost) => total + cost, 0);
+  // As in `addUsage`: a known zero must not turn "unknown" into "zero".
+  const total = sum === 0 && known.length < costs.length ? UNKNOWN : dollars(sum);
   const unmeasured = spend.unmeasured_calls;
   const calls = unmeasured === 0 ? '' : `, and ${plural(unmeasured, 'call')} that nobody measured`;
   return `${total} in all${calls}`;
