@@ -3,7 +3,7 @@ import { LogError } from '#lib/event-log';
 import type { EvaluationState, EvalRequested } from '#lib/evaluation';
 import type { EvalRunId } from '#lib/ledger';
 import type { Context } from './commands/context.js';
-import { evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
+import { dbOption, evaluationId, lookInto, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
 import { drive } from './evaluate/drive.js';
 import { type CliError, EXIT, type ExitCode, stoppedError, usageError } from './exit-codes.js';
 import { oneLine, plural } from './format.js';
@@ -11,12 +11,14 @@ import { readParent } from './read-parent.js';
 
 /** How long a living driver may take until it has closed the evaluation. */
 const PATIENCE_MS = 15_000;
+/** A driver hears of a cancel within 200 ms and closes at once. One that writes nothing for so long drives another evaluation. */
+const QUIET_MS = 3_000;
 const LOOK_MS = 200;
 
 /** `truss cancel`: asks the process that drives the database, or drives the evaluation itself just to its close. */
 export async function runCancel(id: string, reason: string, { db, terminal: { out } }: Context): Promise<ExitCode> {
   const evaluation = evaluationId(id, db);
-  const request = await withDatabase(db, async (database) => {
+  const request = await lookInto(db, id, async (database) => {
     const known = await requestOf(database, evaluation);
     const state = await readParent(database, evaluation);
     if (known === null && state.started === null) throw notFound(id, db);
@@ -37,10 +39,11 @@ export async function runCancel(id: string, reason: string, { db, terminal: { ou
     });
   }
   if (state === null) {
-    await out.write(
-      `The process that drives ${db} was asked to cancel ${id}. It has not done so yet: truss list shows when it has.\n`,
+    throw stoppedError(
+      `the cancel of ${id} is recorded, and nothing has come of it yet: another process drives ${db}, and as it seems ` +
+        `another evaluation. It takes effect when ${id} is driven next. Once that process has ended, do so with:\n` +
+        `  truss cancel ${id} ${dbOption(db)}`,
     );
-    return EXIT.done;
   }
   if (state.closed?.body.outcome === 'complete') throw tooLate(id);
   await out.write(
@@ -81,13 +84,24 @@ async function driveToClose(
   if (end.kind === 'refused') throw usageError(`the cancel was refused: ${end.reason}`);
 }
 
-/** The evaluation once it is closed; `null` when that takes too long. */
+/** The evaluation once it is closed; `null` when nobody closes it. */
 async function closeOf(database: ReadDatabase, evaluation: EvalRunId): Promise<EvaluationState | null> {
-  const until = performance.now() + PATIENCE_MS;
-  while (performance.now() < until) {
+  const begun = performance.now();
+  let [entries, grownAt] = [0, begun];
+  while (performance.now() - begun < PATIENCE_MS) {
     const state = await readParent(database, evaluation);
     if (state.closed !== null) return state;
+    const found = await countOf(database.log.records(evaluation));
+    const now = performance.now();
+    if (found > entries) [entries, grownAt] = [found, now];
+    else if (now - grownAt > QUIET_MS) return null;
     await wait(LOOK_MS);
   }
   return null;
+}
+
+async function countOf(records: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _ of records) count += 1;
+  return count;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type OpenLog, openSqliteLog } from '#lib/event-log';
+import { LogError, type OpenLog, openSqliteLog } from '#lib/event-log';
 import { acceptedSchema, type EvalAccepted, evalRequestedSchema, evaluationOf } from '#lib/evaluation';
 import { KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
 import { type EvalRunId, isEvalRunId, openTrustStore, type TrustStore } from '#lib/ledger';
@@ -48,7 +48,22 @@ export function openToRead(db: string): ReadDatabase {
 
 /** Opens to read, does the work and closes, whatever comes of it. */
 export async function withDatabase<T>(db: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
-  const database = openToRead(db);
+  return closing(openToRead(db), work);
+}
+
+/** The same for one evaluation or run: where there is no database, there is no such evaluation either. */
+export async function lookInto<T>(db: string, id: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
+  let database: ReadDatabase;
+  try {
+    database = openToRead(db);
+  } catch (error) {
+    if (!(error instanceof LogError && error.code === 'log_missing')) throw error;
+    throw new CliError(EXIT.notFound, `there is no evaluation ${id}: ${error.message}`, { cause: error });
+  }
+  return closing(database, work);
+}
+
+async function closing<T>(database: ReadDatabase, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
   try {
     return await work(database);
   } finally {

@@ -39,7 +39,7 @@ export async function runDoctor({ db, terminal: { out } }: Context): Promise<Exi
     column === 0 ? out.paint(colours[findings[row]?.health ?? 'bad'], cell) : cell,
   );
   await out.write(`${lines.join('\n')}\n`);
-  return findings.some(({ health }) => health === 'bad') ? EXIT.unexpected : EXIT.done;
+  return findings.some(({ health }) => health === 'bad') ? EXIT.usage : EXIT.done;
 }
 
 function nodeFinding(): Finding {

@@ -9,7 +9,7 @@ import {
   ProofKeeper,
 } from '#lib/lessons';
 import type { Context } from './commands/context.js';
-import { evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
+import { evaluationId, notFound, type ReadDatabase, requestOf, lookInto } from './database.js';
 import { EXIT, type ExitCode, usageError } from './exit-codes.js';
 import { oneLine, plural, table } from './format.js';
 
@@ -24,7 +24,7 @@ interface Learned {
 export async function listLessons(id: string, { json }: { json?: boolean }, context: Context): Promise<ExitCode> {
   const { db, terminal } = context;
   const { out } = terminal;
-  const learned = await withDatabase(db, (database) => lessonsOf(id, database));
+  const learned = await lookInto(db, id, (database) => lessonsOf(id, database));
   if (json === true) {
     for (const { ref, lesson, count } of learned)
       await out.write(`${JSON.stringify({ lesson: ref, ...lesson, counters: count })}\n`);
@@ -57,7 +57,7 @@ export async function exportLessons(
   { output }: { output?: string },
   { db, terminal }: Context,
 ): Promise<ExitCode> {
-  const learned = await withDatabase(db, (database) => lessonsOf(id, database));
+  const learned = await lookInto(db, id, (database) => lessonsOf(id, database));
   const proofs = learned.flatMap(({ proof }) => (proof === undefined ? [] : [proof]));
   if (proofs.length === 0)
     throw usageError(`no run of ${id} promoted a lesson that its ledger can prove: there is nothing to export`);

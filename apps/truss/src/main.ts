@@ -6,16 +6,19 @@ import { OutputClosed } from './terminal.js';
 
 /** Runs the command line and ends the process with its exit code. */
 export async function main(argv: readonly string[]): Promise<never> {
+  process.exit(await run(argv));
+}
+
+/** Runs the command line; what goes wrong is explained on stderr. */
+export async function run(argv: readonly string[]): Promise<ExitCode> {
   const { err } = theTerminal();
-  const program = createProgram();
-  let code: ExitCode;
+  process.exitCode = undefined;
   try {
-    await program.parseAsync([...argv]);
-    code = (process.exitCode ?? EXIT.done) as ExitCode;
+    await createProgram().parseAsync([...argv]);
+    return (process.exitCode ?? EXIT.done) as ExitCode;
   } catch (error) {
-    code = await explain(error, argv.includes('--debug'), (text) => err.write(text).catch(() => {}), err.paint);
+    return explain(error, argv.includes('--debug'), err.write, err.paint);
   }
-  process.exit(code);
 }
 
 async function explain(

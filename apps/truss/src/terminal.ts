@@ -19,12 +19,15 @@ export interface Output {
 }
 
 export interface Terminal {
+  /** The result: what cannot be written there is an error. */
   readonly out: Output;
+  /** For whoever looks on: what cannot be shown there is dropped, because the work and its exit code do not hang on it. */
   readonly err: Output;
 }
 
 export function openTerminal(): Terminal {
-  return { out: outputOf(process.stdout), err: outputOf(process.stderr) };
+  const err = outputOf(process.stderr);
+  return { out: outputOf(process.stdout), err: { ...err, write: (text) => err.write(text).catch(() => {}) } };
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { type EvalRunId, type JsonValue, LedgerError, parseCanonicalJson } from '#lib/ledger';
 import type { Context } from '../commands/context.js';
-import { evaluationId, notFound, type ReadDatabase, withDatabase } from '../database.js';
+import { evaluationId, notFound, type ReadDatabase, lookInto } from '../database.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
 import { attachmentLine, attachmentsIn, entryLine } from './lines.js';
 
@@ -13,7 +13,7 @@ export async function runExport(
 ): Promise<ExitCode> {
   const draft = `${output}.part`;
   try {
-    const counts = await withDatabase(db, async (database) => {
+    const counts = await lookInto(db, id, async (database) => {
       const evaluation = evaluationId(id, db);
       const file = await open(draft, 'w').catch((error: unknown) => {
         throw usageError(

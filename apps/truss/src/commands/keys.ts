@@ -4,7 +4,8 @@ import { contextOf, examples } from './context.js';
 export function keysCommand(): Command {
   const command = new Command('keys')
     .summary('make or show the keys that sign the ledgers')
-    .description('The signing keys of a database, in the folder beside it. Private keys are never shown.');
+    .description('The signing keys of a database, in the folder beside it. Private keys are never shown.')
+    .addHelpText('after', examples(['truss keys list --db truss.db', '']));
   const init = new Command('init')
     .description('Makes the keys of a database. `truss eval` does the same on first use.')
     .addHelpText('after', examples(['truss keys init --db truss.db', '']));

@@ -4,7 +4,8 @@ import { contextOf, examples } from './context.js';
 export function lessonsCommand(): Command {
   const command = new Command('lessons')
     .summary('show or export what an evaluation learned')
-    .description('The lessons that the runs of an evaluation promoted, and that its anchors prove.');
+    .description('The lessons that the runs of an evaluation promoted, and that its anchors prove.')
+    .addHelpText('after', examples(['truss lessons list ev_0123456789abcdef0123456789abcdef', '']));
   const list = new Command('list')
     .description('Shows the promoted lessons of an evaluation, and how often each was offered, rendered and cited.')
     .argument('<id>', 'the evaluation')

@@ -6,8 +6,8 @@ import { type EvalReport, type EvalRequested, evaluationOf, plannedRuns, request
 import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
-import { dbOption, evaluationId, notFound, requestOf, withDatabase } from '../database.js';
-import { CliError, EXIT, type ExitCode, exitCodeOf, stoppedError, usageError } from '../exit-codes.js';
+import { dbOption, evaluationId, lookInto, notFound, requestOf, withDatabase } from '../database.js';
+import { CliError, EXIT, type ExitCode, stoppedError, usageError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
 import { barReporter } from '../progress/bar.js';
 import type { Reporter } from '../progress/events.js';
@@ -16,8 +16,10 @@ import { plainReporter } from '../progress/plain.js';
 import { readParent } from '../read-parent.js';
 import { presentReport } from '../report/present.js';
 import { type Output, OutputClosed } from '../terminal.js';
+import { brokenBy } from './broken.js';
 import { type Driven, drive } from './drive.js';
 import { checkModels } from './models.js';
+import { pinnedContract } from './pinned-files.js';
 import { type EvalFlags, requestFor } from './settings.js';
 import { attachmentOf, proofBytes, readStartingLessons } from './starting-lessons.js';
 import { summaryLines } from './summary.js';
@@ -54,8 +56,11 @@ export async function runEval(flags: RunFlags, context: Context): Promise<ExitCo
 
 async function driven(asked: Asked, flags: RunFlags, { db, terminal }: Context): Promise<Driven> {
   const { evaluation, request, lessons, known } = asked;
-  const over = known ? await endBefore(evaluation, db) : null;
-  if (over !== null) return over;
+  if (known) {
+    const over = await endBefore(evaluation, db);
+    if (over !== null) return over;
+    await checkModels(await pinnedContract(request, evaluation), request.max_cost_nano_usd, Date.now());
+  }
   const reporter = reporterFor(flags.progress, terminal.err);
   try {
     return await drive({
@@ -98,8 +103,8 @@ async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
     requestId: () => randomBytes(16).toString('hex'),
     parallelism: earlier === null ? availableParallelism() : earlier.concurrency * 2,
   });
-  await checkModels(loaded, settings.max_cost_nano_usd, Date.now());
-  const lessons = flags.lessons === undefined ? [] : await readStartingLessons(flags.lessons, db);
+  if (earlier === null) await checkModels(loaded, settings.max_cost_nano_usd, Date.now());
+  const lessons = flags.lessons === undefined ? [] : await readStartingLessons(flags.lessons, db, loaded.contract);
   const request: EvalRequested = {
     ...settings,
     starting_lessons: lessons.map((proof) => ({ lesson: proof.lesson, proof: attachmentOf(proof) })),
@@ -129,14 +134,8 @@ async function resumed(flags: RunFlags, db: string): Promise<Asked> {
     );
   }
   const evaluation = evaluationId(id, db);
-  const request = await withDatabase(db, (database) => requestOf(database, evaluation));
+  const request = await lookInto(db, id, (database) => requestOf(database, evaluation));
   if (request === null) throw notFound(id, db);
-  for (const { directory } of request.files) {
-    if (existsSync(directory)) continue;
-    throw usageError(
-      `the contract's folder ${directory} is gone, and ${id} needs what is in it: put it back, then resume`,
-    );
-  }
   return { evaluation, request, lessons: [], known: true };
 }
 
@@ -178,11 +177,8 @@ async function conclude(
     case 'interrupted':
       throw stoppedError(`by ${end.by}, ${after}. ${resume}`);
     case 'broken': {
-      const why = end.error instanceof Error ? end.error.message : String(end.error);
-      const unexpected = exitCodeOf(end.error) === EXIT.unexpected;
-      throw new CliError(unexpected ? EXIT.unexpected : EXIT.stopped, `${why} (${after}). ${resume}`, {
-        cause: end.error,
-      });
+      const { why, exitCode } = brokenBy(end.error);
+      throw new CliError(exitCode, `${why} (${after}). ${resume}`, { cause: end.error });
     }
     default:
       return end satisfies never;

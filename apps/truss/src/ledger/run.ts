@@ -11,7 +11,7 @@ import {
   utf8Decode,
 } from '#lib/ledger';
 import type { Context } from '../commands/context.js';
-import { notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
+import { notFound, type ReadDatabase, requestOf, lookInto } from '../database.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { plural, table } from '../format.js';
 import type { Output } from '../terminal.js';
@@ -23,7 +23,7 @@ export async function runLedger(
   { json }: { json?: boolean },
   { db, terminal }: Context,
 ): Promise<ExitCode> {
-  return withDatabase(db, async (database) => {
+  return lookInto(db, id, async (database) => {
     if (!isEvalRunId(id) && !isChildRunId(id)) throw notFound(id, db);
     const evaluation: EvalRunId = isEvalRunId(id) ? id : parseChildRunId(id).eval;
     const wanted = (entry: Entry) => isEvalRunId(id) || entry.ledger === id;

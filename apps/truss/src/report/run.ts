@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { isDriven } from '#lib/event-log';
 import type { EvalReport } from '#lib/evaluation';
 import type { Context } from '../commands/context.js';
-import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, withDatabase } from '../database.js';
+import { dbOption, evaluationId, notFound, type ReadDatabase, requestOf, lookInto } from '../database.js';
 import { EXIT, type ExitCode, stoppedError } from '../exit-codes.js';
 import { oneLine, plural } from '../format.js';
 import { readParent } from '../read-parent.js';
@@ -11,7 +11,7 @@ import { presentReport } from './present.js';
 
 /** `truss report`: the body of the `eval_report` that joined the chain, with the ref of its entry. */
 export async function runReport(id: string, format: 'json' | 'md', { db, terminal }: Context): Promise<ExitCode> {
-  const report = await withDatabase(db, (database) => reportOf(id, database));
+  const report = await lookInto(db, id, (database) => reportOf(id, database));
   const text = format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(report);
   await terminal.out.write(text);
   return EXIT.done;

@@ -1,6 +1,6 @@
 import { type VerificationResult, verifyEvaluation, type VerifyInput } from '#lib/verification';
 import type { Context } from '../commands/context.js';
-import { evaluationId, notFound, withDatabase } from '../database.js';
+import { evaluationId, notFound, lookInto } from '../database.js';
 import { readBundle } from '../bundle/read.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
 import { readTrustStore } from '#lib/key-store';
@@ -18,12 +18,12 @@ export interface VerifyFlags {
 
 /** `truss verify`: the same answer for anybody who has the records and trusts the same keys. */
 export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: { out } }: Context): Promise<ExitCode> {
-  return withDatabase(db, async (database) => {
+  return lookInto(db, id, async (database) => {
     const evaluation = evaluationId(id, db);
     const { log, trust } = database;
     const result = await verify({
       evaluation,
-      records: log.records(evaluation),
+      records: () => log.records(evaluation),
       keys: trust,
       attachment: (sha256) => log.attachment(sha256),
       ...(flags.expectHead === undefined ? {} : { expectHead: flags.expectHead }),
