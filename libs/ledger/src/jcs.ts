@@ -137,7 +137,7 @@ function writeArray(items: readonly unknown[], maxNumber: number, depth: number)
   let text = '[';
   for (let index = 0; index < items.length; index++) {
     if (index > 0) text += ',';
-    text += write(items[index], maxNumber, depth);
+    text += writePart(items[index], maxNumber, depth);
   }
   return `${text}]`;
 }
@@ -148,9 +148,15 @@ function writeObject(value: object, maxNumber: number, depth: number): string {
   const keys = Object.keys(value).sort();
   let text = '{';
   for (const key of keys) {
-    text += `${text === '{' ? '' : ','}${writeString(key)}:${write(value[key], maxNumber, depth)}`;
+    text += `${text === '{' ? '' : ','}${writeString(key)}:${writePart(value[key], maxNumber, depth)}`;
   }
   return `${text}}`;
+}
+
+// One flat text for a part that is in order already. Added up from its pieces, the text of a large report takes several times its memory.
+function writePart(value: unknown, maxNumber: number, depth: number): string {
+  const isPart = typeof value === 'object' && value !== null;
+  return isPart && isInOrder(value, maxNumber, depth) ? JSON.stringify(value) : write(value, maxNumber, depth);
 }
 
 function isPlainObject(value: object): value is { readonly [key: string]: unknown } {
