@@ -189,6 +189,11 @@ function parseSigned(record: SignedEntry, key: TrustedKey, hash: EntryHash): Ope
     const shape: z.ZodType = BODIES[type];
     const linking = shape.safeParse(body);
     if (!linking.success) return defect('body_malformed', `${type}: ${z.prettifyError(linking.error)}`);
+  } else if ('attachment' in body) {
+    // What fits into its entry cannot be taken away from it.
+    const attached = attachedBody({ body });
+    if (attached !== null && attached.size <= MAX_INLINE_BODY)
+      return defect('body_malformed', `${type}: a body of ${attached.size} bytes must stand in its entry`);
   }
   const { at, eval: evaluation, ledger, prev, role, seq, session } = payload;
   return {
@@ -247,7 +252,7 @@ function isSigned(value: unknown): value is Signed {
 const LINKING: ReadonlySet<EntryType> = new Set(['writer_changed', 'child_requested', 'child_anchor']);
 
 /** The attachment that holds an entry's body, or `null` where the body stands in the entry. */
-export function attachedBody(entry: OpenedEntry): AttachmentRef | null {
+export function attachedBody(entry: Pick<OpenedEntry, 'body'>): AttachmentRef | null {
   if (!Object.hasOwn(entry.body, 'attachment')) return null;
   const parsed = attachmentSchema.safeParse((entry.body as { attachment?: unknown }).attachment);
   return parsed.success && Object.keys(entry.body).length === 1 ? parsed.data : null;

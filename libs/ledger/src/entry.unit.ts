@@ -137,6 +137,14 @@ describe('signed, but no entry of this format', () => {
         ),
       'body_malformed',
     ],
+    [
+      'a body of 65,536 bytes kept in an attachment',
+      () =>
+        payloadWith((p) =>
+          Object.assign(p, { type: 'eval_closed', body: { attachment: { sha256: 'a'.repeat(64), size: 65_536 } } }),
+        ),
+      'body_malformed',
+    ],
   ];
   test.each(cases)('%s', async (_, payload, code) => {
     expect(openEntry(await forge(payload()), keys)).toMatchObject({ kind: 'defect', code });

@@ -29,7 +29,7 @@ import {
 } from './merkle.js';
 import { mayWrite, type Role, ROLES } from './roles.js';
 import { openTrustStore, trustStoreDigest, trustStoreSchema } from './trust-store.js';
-import { BODIES, isEntryType } from './bodies.js';
+import { BODIES, blobSchema, isEntryType } from './bodies.js';
 
 const markdown = readFileSync(new URL('../../../docs/ledger-format.md', import.meta.url), 'utf8');
 const examples = new Map<string, string>();
@@ -85,6 +85,20 @@ describe('docs/ledger-format.md', () => {
     const publicKey = publicKeyFromSeed(fromHex(example(`${role}_seed`)));
     expect(toHex(publicKey)).toBe(example(`${role}_public_key`));
     expect(keyId(role, publicKey)).toBe(example(`${role}_key_id`));
+  });
+
+  test('section 4: the fields that may be erased are the long texts of all bodies', () => {
+    const [, table = ''] = /fields that may be erased \|\n\|[-|]+\n((?:\|.*\n)+)/.exec(markdown) ?? [];
+    const told = table
+      .split('\n')
+      .filter((row) => row !== '')
+      .map((row) => [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    const long = Object.entries(BODIES).flatMap(([type, shape]) => {
+      const fields = 'shape' in shape ? Object.entries(shape.shape) : [];
+      const texts = fields.filter(([, field]) => field === blobSchema).map(([name]) => name);
+      return texts.length === 0 ? [] : [[type, ...texts]];
+    });
+    expect(told).toEqual(long);
   });
 
   test('section 2: the trust store opens and has the digest', () => {

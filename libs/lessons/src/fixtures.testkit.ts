@@ -72,6 +72,8 @@ export interface Script {
   readonly quorum?: number;
   readonly gates?: readonly ('verdict' | 'checks' | 'panel')[];
   readonly failedCheck?: string;
+  /** A check that is never run. */
+  readonly skippedCheck?: string;
   readonly end?: 'promoted' | 'rejected' | 'neither' | 'twice' | 'both';
   readonly listedVotes?: (votes: readonly LedgerRef[]) => readonly LedgerRef[];
   readonly note?: string;
@@ -120,6 +122,7 @@ export async function runWithLesson(script: Script = {}): Promise<Ran> {
   });
   const checks: LedgerRef[] = [];
   for (const check of [VERDICT_CHECK, ...CHECKS]) {
+    if (check === script.skippedCheck) continue;
     const gate = check === VERDICT_CHECK ? 'verdict' : 'checks';
     checks.push(
       await write({

@@ -51,8 +51,21 @@ function checksOutcome(gate: 'verdict' | 'checks', all: readonly GateCheck[]): O
   const checks = all.filter((check) => check.gate === gate);
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { failed: `${failed.check}: ${failed.reason}` };
-  const required: readonly string[] = gate === 'verdict' ? [VERDICT_CHECK] : CHECKS;
-  return required.every((name) => checks.some(({ check }) => check === name)) ? 'passed' : 'open';
+  return checksOf(gate).every((name) => checks.some(({ check }) => check === name)) ? 'passed' : 'open';
+}
+
+/** Names of the checks that a gate consists of. */
+export function checksOf(gate: 'verdict' | 'checks'): readonly string[] {
+  return gate === 'verdict' ? [VERDICT_CHECK] : CHECKS;
+}
+
+/** What a contract asks of every lesson that its runs recall, wherever it was promoted: its own gates, and its quorum where one of them is the panel. */
+export function recallPolicy(contract: {
+  readonly learning: { readonly gates: readonly Gate[] } | null;
+  readonly panel: { readonly quorum: number } | null;
+}): { readonly gates: readonly Gate[]; readonly quorum: number } {
+  const gates = contract.learning?.gates ?? [];
+  return { gates, quorum: gates.includes('panel') ? (contract.panel?.quorum ?? 0) : 0 };
 }
 
 function panelOutcome({ votes, quorum, reviewers }: GateEvidence): Outcome {

@@ -1,5 +1,5 @@
 export { LessonError, type LessonErrorCode } from './errors.js';
-export { type HeldLesson, lessonDigest, type Trust } from './lesson.js';
+export { type HeldLesson, lessonDigest, lowestTrust, type Trust } from './lesson.js';
 export { type AnchoredLessons, OFFER_RULE, type OfferInput, offerLessons } from './offer.js';
 export {
   type Gate,
@@ -8,6 +8,7 @@ export {
   type GateEvidence,
   type GateVote,
   type PromotionDecision,
+  recallPolicy,
 } from './gates.js';
 export { lessonAlias, quotedJson, type RenderedLayer, type RenderedLesson, renderLayer } from './render.js';
 export {

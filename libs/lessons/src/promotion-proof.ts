@@ -8,7 +8,7 @@ import {
   refOf,
   type Vote,
 } from '#lib/ledger';
-import type { Gate } from './gates.js';
+import { checksOf, type Gate } from './gates.js';
 
 /** What is wrong with a proof; the first word of the `reason`. */
 export type ProofFault =
@@ -93,8 +93,13 @@ export function checkPromotion(
     'the promotion does not list exactly the checks before it',
   );
   for (const { body } of checks) must(body.passed, 'checks', `it failed ${body.check}: ${body.reason}`);
-  const unchecked = gates.find((gate) => gate !== 'panel' && !checks.some(({ body }) => body.gate === gate));
-  must(unchecked === undefined, 'checks', `no check of the gate ${unchecked} is recorded`);
+  for (const gate of gates) {
+    if (gate === 'panel') continue;
+    const missing = checksOf(gate).find(
+      (name) => !checks.some(({ body }) => body.gate === gate && body.check === name),
+    );
+    must(missing === undefined, 'checks', `the check ${missing} of the gate ${gate} is not recorded`);
+  }
 
   const votes = typed.filter((entry) => entry.type === 'lesson_reviewed').filter(({ body }) => body.lesson === lesson);
   const byReviewer = new Map<string, Vote>();

@@ -182,6 +182,8 @@ describe('a lesson that was not rightly promoted is refused, however well signed
     ['that was never promoted', { end: 'neither' }, 'not_promoted'],
     ['that was promoted twice', { end: 'twice' }, 'not_promoted'],
     ['with a failed check', { failedCheck: 'instructions' }, 'checks'],
+    ['without each of the checks', { skippedCheck: 'instructions' }, 'checks'],
+    ['without the check of its verdict', { skippedCheck: 'verdict' }, 'checks'],
     ['with no gate', { gates: [] }, 'gates'],
     ['of a run that failed', { verdict: 'fail' }, 'verdict'],
     ['of a run that could not be decided', { verdict: 'unverifiable' }, 'verdict'],

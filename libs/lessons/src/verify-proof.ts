@@ -49,7 +49,7 @@ type Accepted = Extract<ProofResult, { ok: true }>;
  * names, and is by its inclusion proof at its `seq` in the tree whose root the anchor signs; the lesson has the digest that was signed; all
  * its evidence is proven and earlier, with the run's one verdict in it, which is a pass where the gate `verdict` was gone through; the trust it
  * claims is not above who labelled it; it was promoted once and not rejected; the promotion lists exactly the checks and votes that
- * are here, each once and earlier than itself; every check passed; and approvals of distinct reviewers reach the quorum.
+ * are here, each once and earlier than itself; every check that its gates consist of is here and passed; and approvals of distinct reviewers reach the quorum.
  *
  * What it cannot show: that nothing was left out. A proof without a `lesson_rejected` that exists is a lie only of an executor that signed both, and
  * reading the whole ledger (`verifyEvaluation`) finds it. Nor does it say that a lesson is true. Never throws.

@@ -1,22 +1,38 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Contract, Learning, Panel } from '#lib/contract';
 import { type Entry, refOf, sha256Hex, trustStoreBytes, trustStoreDigest, utf8 } from '#lib/ledger';
 import { buildLessonProof, type HeldLesson, type LessonProof } from '#lib/lessons';
 import { codes, named, verifyRecords } from './attack.testkit.js';
-import { type Evaluated, evaluate, recordsOf, signerOf, trust, trustOf } from './evaluation.testkit.js';
+import {
+  CONTRACT,
+  type Evaluated,
+  evaluate,
+  recordsOf,
+  type Script,
+  signerOf,
+  trust,
+  trustOf,
+} from './evaluation.testkit.js';
+
+async function promotedOne(script: Script): Promise<{ proof: LessonProof; held: HeldLesson }> {
+  const origin = await evaluate(script);
+  const extracted = origin.entries.find((entry) => entry.type === 'lesson_extracted');
+  if (extracted === undefined) throw new Error('no lesson');
+  const chain = origin.entries.filter(({ ledger }) => ledger === extracted.ledger);
+  const anchor = origin.entries.find(
+    (entry) => entry.type === 'child_anchor' && entry.body.child_run_id === extracted.ledger,
+  ) as Entry;
+  const ref = refOf(extracted);
+  return { proof: buildLessonProof(ref, chain, anchor), held: { ref, lesson: extracted.body.lesson } };
+}
 
 describe('starting lessons', () => {
   let run: Evaluated;
   let proof: LessonProof;
   beforeAll(async () => {
-    const origin = await evaluate({ seed: 30, replicates: 1, repeats: 1 });
-    const extracted = origin.entries.find((entry) => entry.type === 'lesson_extracted') as Entry;
-    const chain = origin.entries.filter(({ ledger }) => ledger === extracted.ledger);
-    const anchor = origin.entries.find(
-      (entry) => entry.type === 'child_anchor' && entry.body.child_run_id === extracted.ledger,
-    ) as Entry;
-    proof = buildLessonProof(refOf(extracted), chain, anchor);
-    const lesson = (extracted.body as unknown as { lesson: HeldLesson['lesson'] }).lesson;
-    run = await evaluate({ seed: 31, starting: [proof], startingHeld: [{ ref: refOf(extracted), lesson }] });
+    const origin = await promotedOne({ seed: 30, replicates: 1, repeats: 1 });
+    proof = origin.proof;
+    run = await evaluate({ seed: 31, starting: [proof], startingHeld: [origin.held] });
   });
 
   test('that verify by their proofs are offered, recalled, and the evaluation is valid', async () => {
@@ -25,6 +41,26 @@ describe('starting lessons', () => {
     const used = run.entries.flatMap((entry) => (entry.type === 'lessons_recalled' ? entry.body.used : []));
     expect(used.some(({ lesson }) => lesson === proof.lesson)).toBe(true);
     expect(result.checked.proofs).toBe(8 + 1);
+  });
+
+  test('promoted by fewer gates or a smaller quorum than the contract asks for may be refused, and not used', async () => {
+    const laxer: readonly Partial<Contract>[] = [
+      { learning: { ...(CONTRACT.learning as Learning), gates: ['verdict', 'checks'] } },
+      { panel: { ...(CONTRACT.panel as Panel), quorum: 1 } },
+    ];
+    for (const [i, contract] of laxer.entries()) {
+      const { proof: weak, held } = await promotedOne({ seed: 32 + i, replicates: 1, repeats: 1, contract });
+      const script = { seed: 34 + i, replicates: 1, repeats: 1, starting: [weak], startingHeld: [held] };
+      const used = await evaluate(script);
+      const recalled = used.entries.filter((entry) => entry.type === 'lessons_recalled');
+      const result = await verifyRecords(used, recordsOf(used.entries));
+      expect([result.result, named(result)]).toEqual([
+        'invalid',
+        recalled.map((entry) => `lesson_unverified ${entry.ledger.slice(35)}#${entry.seq}`),
+      ]);
+      const refused = await evaluate({ ...script, refuses: (ref) => ref === held.ref });
+      expect((await verifyRecords(refused, recordsOf(refused.entries))).result).toBe('valid');
+    }
   });
 
   test('may not be erased', async () => {
@@ -66,24 +102,37 @@ describe('bodies outside their entries', () => {
     expect([other.result, codes(other)]).toEqual(['invalid', ['attachment_missing']]);
   });
 
-  test('a transcript may be erased: the ledger stays valid, and what is gone is said', async () => {
-    const long = 'x'.repeat(70_000);
-    const run = await evaluate({ seed: 41, replicates: 1, repeats: 1, note: long });
-    expect(run.attachments.size).toBeGreaterThan(1);
+  test('the long texts of a transcript may be erased: the ledger stays valid, and what is gone is said', async () => {
+    const run = await evaluate({ seed: 41, replicates: 1, repeats: 1, output: 'x'.repeat(70_000) });
     const whole = await verifyRecords(run, recordsOf(run.entries));
     expect([whole.result, whole.findings]).toEqual(['valid', []]);
-    const kept = new Map([...run.attachments].filter(([, bytes]) => bytes.length <= 64 * 1024));
-    const erased = await verifyRecords({ ...run, attachments: kept }, recordsOf(run.entries));
-    expect([erased.result, codes(erased)]).toEqual(['valid', []]);
-    const gone = run.entries.filter(
-      (entry) => entry.type === 'agent_reported' && JSON.stringify(entry.body).length > 65_536,
-    );
-    expect(gone.length).toBe(2);
+    const erased = await verifyRecords({ ...run, attachments: withoutLong(run) }, recordsOf(run.entries));
+    expect([erased.result, codes(erased), codes(erased, 'warning')]).toEqual(['valid', [], []]);
+    expect({ ...erased, findings: [] }).toEqual({ ...whole, findings: [] });
+    const answers = run.entries.filter((entry) => entry.type === 'answer_submitted');
     expect(named(erased, 'information')).toEqual(
-      gone.map((entry) => `attachment_missing ${entry.ledger.slice(35)}#${entry.seq}`).sort(),
+      answers.map((entry) => `attachment_missing ${entry.ledger.slice(35)}#${entry.seq}`).sort(),
     );
   });
+
+  test('no body of a run may be erased, since verdicts and sums are derived from bodies', async () => {
+    const run = await evaluate({ seed: 44, replicates: 1, repeats: 1, note: 'x'.repeat(70_000) });
+    expect((await verifyRecords(run, recordsOf(run.entries))).result).toBe('valid');
+    const erased = await verifyRecords({ ...run, attachments: withoutLong(run) }, recordsOf(run.entries));
+    const reported = run.entries.filter(
+      (entry) => entry.type === 'agent_reported' && JSON.stringify(entry.body).length > 65_536,
+    );
+    expect(reported.length).toBe(2);
+    expect([erased.result, named(erased)]).toEqual([
+      'invalid',
+      reported.map((entry) => `attachment_missing ${entry.ledger.slice(35)}#${entry.seq}`).sort(),
+    ]);
+  });
 });
+
+function withoutLong(run: Evaluated): Map<string, Uint8Array> {
+  return new Map([...run.attachments].filter(([, bytes]) => bytes.length <= 64 * 1024));
+}
 
 describe('the trust store that an evaluation pins', () => {
   test('holds every key of its chains', async () => {

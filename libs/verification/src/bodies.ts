@@ -11,23 +11,9 @@ import {
 import type { Stored } from './entry-index.js';
 import type { Findings } from './findings.js';
 
-/** Transcript: it may be erased, and the ledger stays valid. */
-const ERASABLE: ReadonlySet<EntryType> = new Set([
-  'agent_reported',
-  'model_call_started',
-  'model_call_completed',
-  'tool_called',
-  'workspace_changed',
-  'answer_submitted',
-]);
+/** `broken`: a body that is not at hand or has not its type's shape; a finding says which. */
+export type Typed = { readonly kind: 'entry'; readonly entry: Entry } | { readonly kind: 'broken' };
 
-/** `gone`: an erased transcript. `broken`: a body that must be there and is not, or has not its type's shape; a finding says which. */
-export type Typed =
-  | { readonly kind: 'entry'; readonly entry: Entry }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'broken' };
-
-const GONE: Typed = { kind: 'gone' };
 const BROKEN: Typed = { kind: 'broken' };
 
 /** Gives entries their typed bodies, each read once. */
@@ -38,9 +24,12 @@ export class Bodies {
     private readonly maxBytes: number,
   ) {}
 
-  /** Without a wait where the body stands in the entry, as nearly always. */
-  read(stored: Stored): Typed | Promise<Typed> {
-    return 'attachment' in stored.body ? this.#readAttached(stored) : this.#type(stored);
+  /**
+   * Without a wait where the body stands in the entry, as nearly always. Verdicts, sums and lessons are derived from bodies, so no body on a chain may be
+   * gone; of an entry off the chains it `mayBeGone`.
+   */
+  read(stored: Stored, mayBeGone = false): Typed | Promise<Typed> {
+    return 'attachment' in stored.body ? this.#readAttached(stored, mayBeGone) : this.#type(stored);
   }
 
   /** Bytes that an entry names; a finding says that they are gone. */
@@ -71,18 +60,16 @@ export class Bodies {
     return null;
   }
 
-  /** Says which long texts of a transcript are gone. */
+  /** Says which long texts of a transcript are gone: they may be erased, since nothing is derived from them. */
   async transcripts(stored: Stored, entry: Entry): Promise<void> {
     for (const blob of blobsOf(entry)) await this.bytes(stored, blob, true);
   }
 
-  async #readAttached(stored: Stored): Promise<Typed> {
+  async #readAttached(stored: Stored, mayBeGone: boolean): Promise<Typed> {
     const ref = attachedBody(stored);
     if (ref === null) return this.#type(stored);
-    const erasable = ERASABLE.has(stored.type);
-    const bytes = await this.bytes(stored, ref, erasable);
-    if (bytes === null) return erasable ? GONE : BROKEN;
-    return this.#type(stored, bytes);
+    const bytes = await this.bytes(stored, ref, mayBeGone);
+    return bytes === null ? BROKEN : this.#type(stored, bytes);
   }
 
   #type(stored: Stored, attachment?: Uint8Array): Typed {

@@ -1,17 +1,5 @@
-import type { ChildRecord } from '#lib/evaluation';
-import {
-  addUsage,
-  type ChildRunId,
-  type Entry,
-  type EntryHash,
-  type EntryOf,
-  fromHex,
-  MerkleTree,
-  NO_SPEND,
-  toHex,
-  type Usage,
-} from '#lib/ledger';
-import { usageOf } from '#lib/evaluation';
+import { type ChildRecord, MAX_SUPERSEDED_LISTED, usageOf } from '#lib/evaluation';
+import { addUsage, type EntryHash, type EntryOf, fromHex, MerkleTree, NO_SPEND, toHex, type Usage } from '#lib/ledger';
 import { type ChainRead, readBackwards, readForwards } from './chain.js';
 import { sameUsage } from './check-usage.js';
 import { verdictRefFault } from './check-verdict.js';
@@ -71,11 +59,18 @@ export async function checkAnchor(
   context.checked.proofs += 1;
   context.checked.anchors += 1;
   await checkSuperseded(context, anchor, chain);
-  if (run === null || !run.derived) return;
-  const fault = verdictRefFault(run.entries, body.verdict_ref, body.verdict);
+  const fault = run === null ? null : verdictRefFault(run, body.verdict_ref, body.verdict);
   if (fault !== null) context.findings.error('verdict_ref_invalid', anchor, `anchor of ${record.id}: ${fault}`);
   const { sealed } = record;
   if (sealed === null) return;
+  if (body.entries !== sealed.entries)
+    wrong(`it counts ${body.entries} entries, and the run is sealed with ${sealed.entries}`);
+  if (body.verdict !== sealed.verdict)
+    context.findings.error(
+      'verdict_ref_invalid',
+      anchor,
+      `anchor of ${record.id}: it says ${body.verdict}, the run was sealed with ${sealed.verdict}`,
+    );
   if (body.verdict_ref !== sealed.verdict_ref)
     context.findings.error(
       'verdict_ref_invalid',
@@ -86,40 +81,51 @@ export async function checkAnchor(
     context.findings.error('usage_mismatch', anchor, `anchor of ${record.id}: the usage is not that of the run`);
 }
 
+/** What was superseded is on no chain, so K may take it away; what is left of it bears the usage that the anchor states, or is contradicted by it. */
 async function checkSuperseded(context: Context, anchor: EntryOf<'child_anchor'>, chain: ChainRead): Promise<void> {
   const { child_run_id, superseded } = anchor.body;
+  const { count, hashes, usage } = superseded;
   const wrong = (message: string): void =>
     context.findings.error('usage_mismatch', anchor, `anchor of ${child_run_id}: ${message}`);
-  const hashes = new Set<EntryHash>(superseded.hashes);
-  if (hashes.size !== superseded.hashes.length || superseded.count < hashes.size)
-    wrong('it lists a superseded entry twice, or counts fewer than it lists');
-  if (superseded.count === 0) {
-    if (!sameUsage(superseded.usage, NO_SPEND)) wrong('nothing was superseded, and it has usage');
+  const listed = new Set<EntryHash>(hashes);
+  if (listed.size !== hashes.length) wrong('it lists a superseded entry twice');
+  if (hashes.length !== Math.min(count, MAX_SUPERSEDED_LISTED))
+    wrong(
+      `it counts ${count} superseded entries and lists ${hashes.length}: the first ${MAX_SUPERSEDED_LISTED} are listed`,
+    );
+  if (chain.entries.some(({ hash }) => listed.has(hash))) wrong('it lists an entry of the run as superseded');
+  let found = NO_SPEND;
+  let missing = count - listed.size;
+  for (const hash of listed) {
+    const stored = context.index.get(hash);
+    if (stored !== undefined && stored.ledger !== child_run_id)
+      wrong(`it lists an entry of ${stored.ledger} as superseded`);
+    const typed = stored === undefined ? null : await context.bodies.read(stored, true);
+    if (typed?.kind === 'entry') found = addUsage(found, usageOf(typed.entry));
+    else missing += 1;
+  }
+  if (missing <= 0) {
+    if (!sameUsage(found, usage)) wrong('the usage of what was superseded is not that of its entries');
     return;
   }
-  if (chain.entries.some(({ hash }) => hashes.has(hash))) wrong('it lists an entry of the run as superseded');
-  const usage = await supersededUsage(context, child_run_id, hashes);
-  if (usage === null || superseded.count !== hashes.size) {
-    context.findings.information(
-      'superseded',
-      anchor,
-      `not every entry that the anchor of ${child_run_id} lists as superseded is at hand: its usage is as the anchor states it`,
-    );
-  } else if (!sameUsage(usage, superseded.usage)) wrong('the usage of what was superseded is not that of its entries');
+  if (!isPartOf(found, usage))
+    wrong('the usage of what was superseded is less than that of its entries that are at hand');
+  context.findings.warning(
+    'superseded_unchecked',
+    anchor,
+    `of ${count} superseded entries of ${child_run_id} ${missing} are not at hand or not listed: their usage is as the anchor states it`,
+  );
 }
 
-async function supersededUsage(
-  context: Context,
-  child: ChildRunId,
-  hashes: ReadonlySet<EntryHash>,
-): Promise<Usage | null> {
-  let usage = NO_SPEND;
-  for (const hash of hashes) {
-    const stored = context.index.get(hash);
-    if (stored === undefined || stored.ledger !== child) return null;
-    const typed = await context.bodies.read(stored);
-    if (typed.kind !== 'entry') return null;
-    usage = addUsage(usage, usageOf(typed.entry satisfies Entry));
-  }
-  return usage;
+/** Whether something could be added to a usage to give the other. */
+function isPartOf(part: Usage, whole: Usage): boolean {
+  const measured = (name: 'cost_nano_usd' | 'input_tokens' | 'output_tokens'): boolean =>
+    (part[name] ?? 0) <= (whole[name] ?? 0);
+  return (
+    measured('cost_nano_usd') &&
+    measured('input_tokens') &&
+    measured('output_tokens') &&
+    part.steps <= whole.steps &&
+    part.unmeasured_calls <= whole.unmeasured_calls
+  );
 }

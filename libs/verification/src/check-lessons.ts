@@ -1,15 +1,24 @@
 import type { ChildRecord, ChildState, LessonState } from '#lib/evaluation';
 import { type Arm, type Entry, type EntryOf, type LedgerRef, refOf, sha256Hex, utf8 } from '#lib/ledger';
-import { decidePromotion, type HeldLesson, lessonDigest, MAX_LESSONS_PER_RUN, renderLayer } from '#lib/lessons';
+import {
+  decidePromotion,
+  labelledBy,
+  lessonDigest,
+  lowestTrust,
+  MAX_LESSONS_PER_RUN,
+  renderLayer,
+  type Trust,
+} from '#lib/lessons';
 import type { Context } from './context.js';
 import type { PlannedContract } from './plan-shape.js';
+import type { KnownLesson } from './starting-lessons.js';
 
 export interface LessonGround {
   readonly record: ChildRecord;
   readonly arm: Arm;
   readonly contract: PlannedContract;
   /** Lessons whose origin this verification has followed: starting lessons, and those of anchored runs. */
-  readonly known: ReadonlyMap<LedgerRef, HeldLesson>;
+  readonly known: ReadonlyMap<LedgerRef, KnownLesson>;
 }
 
 /**
@@ -58,6 +67,10 @@ function checkRecall(context: Context, entry: EntryOf<'lessons_recalled'>, { rec
   const wrong = (message: string): void => context.findings.error('lesson_unverified', entry, message);
   if (unknown !== undefined)
     return wrong(`lesson ${unknown.lesson} was used, and no verified run or bundle brought it`);
+  for (const { ref, unfit } of held) {
+    const reason = unfit?.get(record.contract);
+    if (reason !== undefined) wrong(`lesson ${ref} was used, and does not meet the gates of the contract: ${reason}`);
+  }
   const rendered = renderLayer(held);
   if (rendered.digest !== layer_digest) wrong('the context layer is not what the lessons used render to');
   const digest = 'text' in layer ? sha256Hex(utf8(layer.text)) : layer.sha256;
@@ -75,7 +88,7 @@ function checkExtraction(context: Context, chain: readonly Entry[], run: ChildSt
     switch (entry.type) {
       case 'lesson_extracted':
         if (!extracts) wrong(`arm ${ground.arm.name} extracts nothing`);
-        else checkLesson(entry, byRef, ground, wrong);
+        else checkLesson(entry, byRef, run, ground, wrong);
         break;
       case 'lesson_checked':
       case 'lesson_reviewed':
@@ -96,28 +109,61 @@ function checkExtraction(context: Context, chain: readonly Entry[], run: ChildSt
       `the run extracted ${run.lessons.length} lessons, at most ${MAX_LESSONS_PER_RUN} are allowed`,
     );
   }
-  if (promotes) for (const lesson of run.lessons) checkOutcome(context, chain, lesson, ground.contract);
+  if (!promotes) return;
+  const seal = run.sealed === null ? undefined : chain.at(-1);
+  for (const lesson of run.lessons) {
+    checkOutcome(context, chain, lesson, ground.contract);
+    if (lesson.outcome === 'open' && seal !== undefined)
+      context.findings.error(
+        'lesson_unverified',
+        seal,
+        `the run was sealed before ${lesson.ref} was promoted or rejected`,
+      );
+  }
 }
 
 function checkLesson(
   entry: EntryOf<'lesson_extracted'>,
   before: ReadonlyMap<LedgerRef, Entry>,
-  { record, contract }: LessonGround,
+  run: ChildState,
+  ground: LessonGround,
   wrong: (message: string) => void,
 ): void {
+  const { record, contract } = ground;
   const { lesson, digest } = entry.body;
   if (lessonDigest(lesson) !== digest) wrong('the digest is not that of the lesson');
   if (lesson.evidence.some((ref) => !before.has(ref)))
     wrong('the lesson rests on evidence that is not before it in this run');
   if (!lesson.evidence.some((ref) => before.get(ref)?.type === 'verdict'))
     wrong('the lesson does not rest on the verdict of the run');
+  const family = contract.cases.find(({ id }) => id === record.request.body.case)?.family ?? null;
   if (
     lesson.contract !== contract.id ||
     lesson.case !== record.request.body.case ||
+    lesson.family !== family ||
     lesson.scope !== contract.learning?.scope
   ) {
-    wrong('contract, case or scope of the lesson are not those of the run');
+    wrong('contract, case, family or scope of the lesson are not those of the run');
   }
+  if (lesson.extractor !== contract.learning?.extractor)
+    wrong(`the lesson was extracted by ${lesson.extractor}, and the contract has another extractor`);
+  const label = labelOf(run, contract);
+  if (lesson.labelled_by !== label) wrong(`the lesson says that ${lesson.labelled_by} labelled it; that was ${label}`);
+  const trust = lowestTrust(label, ...recalledTrust(run, ground));
+  if (lesson.trust !== trust) wrong(`the lesson claims the trust ${lesson.trust}; what it comes from has ${trust}`);
+}
+
+/** By the criteria that decided. */
+function labelOf(run: ChildState, contract: PlannedContract): Trust {
+  const decided = contract.criteria.filter(({ id }) => {
+    const result = run.criteria.get(id)?.result;
+    return result === 'pass' || result === 'fail';
+  });
+  return labelledBy(decided.map(({ kind }) => kind));
+}
+
+function recalledTrust(run: ChildState, { known }: LessonGround): Trust[] {
+  return (run.recalled?.body.used ?? []).flatMap(({ lesson: ref }) => known.get(ref)?.lesson.trust ?? []);
 }
 
 /** The entries about one lesson lead by the contract's gates to the outcome that was recorded, and to no other. */

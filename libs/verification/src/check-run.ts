@@ -1,6 +1,5 @@
 import { type ChildRecord, evolve, type EvaluationState, planOf } from '#lib/evaluation';
 import type { Entry, LedgerRef } from '#lib/ledger';
-import type { HeldLesson } from '#lib/lessons';
 import { mayNameBlobs } from './bodies.js';
 import { checkLessons } from './check-lessons.js';
 import { LinkCheck } from './check-links.js';
@@ -8,41 +7,39 @@ import { checkUsage } from './check-usage.js';
 import { checkVerdict } from './check-verdict.js';
 import type { Context } from './context.js';
 import type { Stored } from './entry-index.js';
+import type { KnownLesson } from './starting-lessons.js';
 import { contractOf } from './plan-shape.js';
 
-/** A run's entries with their bodies; `null` where one is erased, broken or missing, so that nothing can be derived from the whole. */
-export type RunRead = { readonly entries: readonly Entry[]; readonly derived: boolean } | null;
+/** A run's entries with their bodies, by seq; `null` where one is broken or missing, so that nothing can be derived from the whole: findings say which. */
+export type RunRead = readonly Entry[] | null;
 
 /**
  * Step 8, for one child: its links, then what its entries say of themselves, folded into `state` with the very functions that the services use.
- * A run of which a transcript was erased keeps its chain, and its sums are not derived again.
+ * Long texts that were erased take nothing from it: all that is derived stands in bodies.
  */
 export async function checkRun(
   context: Context,
   state: EvaluationState,
   record: ChildRecord,
   chain: readonly Stored[],
-  known: ReadonlyMap<LedgerRef, HeldLesson>,
+  known: ReadonlyMap<LedgerRef, KnownLesson>,
 ): Promise<RunRead> {
   const links = new LinkCheck(context, 'child', record.request.hash);
   const entries: Entry[] = [];
   let sound = true;
-  let gone = 0;
   for (const stored of chain) {
     if (!links.next(stored)) sound = false;
     const reading = context.bodies.read(stored);
     const typed = reading instanceof Promise ? await reading : reading;
     if (typed.kind === 'broken') sound = false;
-    else if (typed.kind === 'gone') gone += 1;
     else {
       entries.push(typed.entry);
       if (sound) evolve(state, typed.entry);
       if (mayNameBlobs(typed.entry)) await context.bodies.transcripts(stored, typed.entry);
     }
   }
-  if (!sound) return null;
   const { run } = record;
-  if (gone > 0 || run === null) return { entries, derived: false };
+  if (!sound || run === null) return null;
   const plan = planOf(state);
   const contract = contractOf(plan, record.contract);
   const arm = plan.arms.find(({ name }) => name === record.arm);
@@ -50,7 +47,7 @@ export async function checkRun(
   checkVerdict(context, entries, run, contract);
   checkUsage(context, entries, run, contract);
   if (arm !== undefined) checkLessons(context, entries, run, { record, arm, contract, known });
-  return { entries, derived: true };
+  return entries;
 }
 
 /** The run says that it ran what was asked for: this request, this contract, this budget. */

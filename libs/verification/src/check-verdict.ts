@@ -1,3 +1,4 @@
+import { reviewResult } from '#lib/child-run/core';
 import type { ChildState } from '#lib/evaluation';
 import { type BodyOf, type Entry, type EntryOf, LedgerError, parseLedgerRef, type Verdict } from '#lib/ledger';
 import type { Context } from './context.js';
@@ -90,7 +91,7 @@ function checkReview(
   const quorum = contract.panel?.quorum ?? 1;
   const approvals = votes.filter(({ vote }) => vote === 'approve').length;
   const rejections = votes.filter(({ vote }) => vote === 'reject').length;
-  const expected = reviewed(approvals, rejections, quorum);
+  const expected = reviewResult(approvals, rejections, quorum);
   if (result !== expected)
     wrong(
       entry,
@@ -104,10 +105,4 @@ function votesBefore(entry: EntryOf<'criterion_checked'>, chain: readonly Entry[
     .flatMap((one) =>
       one.type === 'review_returned' && one.body.criterion === entry.body.criterion ? [one.body] : [],
     );
-}
-
-/** Both sides at quorum settle nothing. */
-function reviewed(approvals: number, rejections: number, quorum: number): Verdict {
-  if (approvals >= quorum && rejections < quorum) return 'pass';
-  return rejections >= quorum && approvals < quorum ? 'fail' : 'unverifiable';
 }

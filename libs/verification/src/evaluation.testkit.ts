@@ -15,6 +15,7 @@ import {
   startedDraft,
 } from '#lib/evaluation';
 import {
+  type Blob,
   canonicalJson,
   chainOf,
   type ChildRunId,
@@ -28,6 +29,7 @@ import {
   genesisHash,
   headOf,
   type LedgerId,
+  type LedgerRef,
   keyId,
   NO_SPEND,
   publicKeyFromSeed,
@@ -145,6 +147,10 @@ export interface Script {
   readonly seed?: number;
   /** What every agent notes. */
   readonly note?: string;
+  /** What every agent prints, kept outside its entry. */
+  readonly output?: string;
+  /** Offered lessons that every run refuses. */
+  readonly refuses?: (ref: LedgerRef) => boolean;
   /** Bytes to pin as the trust store, in place of the right ones. */
   readonly pinned?: Uint8Array;
   /** Called before each child entry: take-overs and the like go in here. */
@@ -339,13 +345,20 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
   const approves = (reviewer: string): boolean => script.approves?.(run.child, reviewer) ?? true;
   switch (action.kind) {
     case 'recall': {
-      const held = run.request.body.lessons.map((ref) => heldLesson(log, ref, script));
+      const offered = run.request.body.lessons;
+      const refused = offered.filter((ref) => script.refuses?.(ref) === true);
+      const held = offered.filter((ref) => !refused.includes(ref)).map((ref) => heldLesson(log, ref, script));
       const layer = renderLayer(held);
       const used = held.map(({ ref }, i) => ({ lesson: ref, tokens: layer.tokens[i] as number }));
       return [
         {
           type: 'lessons_recalled',
-          body: { used, refused: [], layer: { text: layer.text }, layer_digest: layer.digest as EntryHash },
+          body: {
+            used,
+            refused: refused.map((lesson) => ({ lesson, code: 'lesson_unverified', reason: 'scripted' })),
+            layer: { text: layer.text },
+            layer_digest: layer.digest as EntryHash,
+          },
         },
       ];
     }
@@ -389,7 +402,7 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
             ended: 'exited',
             exit_code: 0,
             signal: null,
-            output: { text: 'done' },
+            output: printed(log, script),
             usage: reportedUsage([...state.events, ...events]),
           },
         },
@@ -467,6 +480,13 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
     default:
       throw new Error(`a scripted run has no ${action.kind}`);
   }
+}
+
+function printed(log: ScriptedLog, { output }: Script): Blob {
+  if (output === undefined) return { text: 'done' };
+  const bytes = utf8(output);
+  log.attachments.set(sha256Hex(bytes), bytes);
+  return { sha256: sha256Hex(bytes), size: bytes.length };
 }
 
 function heldLesson(log: ScriptedLog, ref: string, script: Script): HeldLesson {

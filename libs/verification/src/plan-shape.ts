@@ -9,6 +9,7 @@ const contractSchema = z.looseObject({
   panel: z.looseObject({ quorum: z.int().min(0), reviewers: z.array(z.looseObject({ name: z.string() })) }).nullable(),
   learning: z
     .looseObject({
+      extractor: z.enum(['exemplar', 'agent', 'llm']),
       gates: z.array(z.enum(['verdict', 'checks', 'panel'])),
       scope: z.string(),
       max_recalled: z.int().min(0),

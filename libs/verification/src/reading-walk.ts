@@ -54,11 +54,15 @@ export class ReadingWalk implements Reader {
     return !this.#branches && !this.context.index.disturbed && this.context.findings.errors.size === 0;
   }
 
-  /** An anchor waits for the run that it names. */
+  /** An anchor waits for the run that it names, and for what it lists as superseded. */
   #isReady(stored: Stored): boolean {
     if (stored.type !== 'child_anchor') return true;
-    const { child_run_id, head_hash, entries } = stored.body as BodyOf<'child_anchor'>;
-    return this.#isWhole(child_run_id, head_hash, entries);
+    const { child_run_id, head_hash, entries, superseded } = stored.body as BodyOf<'child_anchor'>;
+    const { index } = this.context;
+    return (
+      superseded.hashes.every((hash) => index.get(hash) !== undefined) &&
+      this.#isWhole(child_run_id, head_hash, entries)
+    );
   }
 
   #isWhole(child: ChildRunId, head: EntryHash, entries: number): boolean {

@@ -11,6 +11,7 @@ export const FINDING_CODES = [
   'superseded',
   'writer_equivocated',
   'superseded_outcome',
+  'superseded_unchecked',
   'ledger_mismatch',
   'anchor_mismatch',
   'anchor_missing',

@@ -459,6 +459,39 @@ describe('lessons withheld or slipped in (C, E)', () => {
     expect(codes(await attacked({ holds: ALL, newReport: true, change: rejected }))).toContain('lesson_unverified');
   });
 
+  test('not of the run it says that it is of, or with more trust than what it comes from', async () => {
+    const lesson = find('lesson_extracted', on2);
+    const changes: readonly Partial<BodyOf<'lesson_extracted'>['lesson']>[] = [
+      { contract: 'other' },
+      { case: 'three' },
+      { case: null },
+      { family: 'other' },
+      { family: null },
+      { scope: 'other' },
+      { extractor: 'llm' },
+      { labelled_by: 'machine' },
+      { trust: 'machine' },
+      { trust: 'agent' },
+    ];
+    for (const change of changes) {
+      const result = await attacked(
+        changed(ALL, 'lesson_extracted', (body) => ({ ...body, lesson: { ...body.lesson, ...change } }), on2, true),
+      );
+      expect([change, named(result)]).toEqual([change, [place(lesson, 'lesson_unverified')]]);
+    }
+  });
+
+  test('left without an outcome by a sealed run', async () => {
+    const promoted = find('lesson_promoted', on2);
+    const seal = find('run_sealed', on2);
+    const result = await attacked({
+      holds: ALL,
+      newReport: true,
+      change: (entry) => (entry === promoted ? [] : undefined),
+    });
+    expect(named(result)).toEqual([`lesson_unverified ${on2.slice(35)}#${seal.seq - 1}`]);
+  });
+
   test('tampered', async () => {
     const lesson = find('lesson_extracted');
     const tampered = await attacked(

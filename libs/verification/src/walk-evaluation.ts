@@ -18,7 +18,6 @@ import {
   type LedgerRef,
   parseChildRunId,
 } from '#lib/ledger';
-import type { HeldLesson } from '#lib/lessons';
 import { childAt } from '#lib/evaluation';
 import { readForwards } from './chain.js';
 import { checkAnchor, readAnchored } from './check-anchor.js';
@@ -31,7 +30,7 @@ import type { Context } from './context.js';
 import type { Stored } from './entry-index.js';
 import { readParent } from './parent-chain.js';
 import { readPinnedKeys } from './pinned-keys.js';
-import { checkStartingLessons } from './starting-lessons.js';
+import { checkStartingLessons, type KnownLesson } from './starting-lessons.js';
 
 export interface Walked {
   readonly state: EvaluationState;
@@ -51,10 +50,10 @@ export class EvaluationWalk {
   readonly #onChain = new Set<EntryHash>();
   readonly #signed = new Map<KeyId, Stored>();
   readonly #links: LinkCheck;
-  readonly #known = new Map<LedgerRef, HeldLesson>();
+  readonly #known = new Map<LedgerRef, KnownLesson>();
   /** Children of which nothing further can be derived; a finding says why. */
   readonly #unsound = new Set<ChildRunId>();
-  #starting: readonly HeldLesson[] = [];
+  #starting: readonly KnownLesson[] = [];
   #pinned: ReadonlySet<string> | null = null;
   #usable = true;
   #report: EvalReport | null = null;
