@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { AGENT, agentContract, BIN, fixedContract, idIn, LEARNING, workplace } from './cli.testkit.js';
 
 function shell(line: string, cwd: string): Promise<{ code: number | null; stderr: string }> {
@@ -124,6 +126,46 @@ test('a full disk stops the evaluation with exit 6; with space again it resumes 
   const resumed = await run(['eval', '--resume', idIn(stderr), '--db', db]);
   expect(resumed.code).toBe(0);
   expect((await run(['verify', idIn(stderr), '--db', db])).code).toBe(0);
+});
+
+// A small disk needs a mount, and a mount needs rights that a test run may not have.
+const MAY_MOUNT =
+  spawnSync('sh', ['-c', 'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d"; e=$?; rmdir "$d"; exit $e'])
+    .status === 0;
+
+test.skipIf(!MAY_MOUNT)(
+  'a full temporary folder stops the evaluation with exit 6; with space again it resumes to the end',
+  async () => {
+    const { db, run, write, folder } = workplace();
+    const small = join(folder, 'small');
+    mkdirSync(small);
+    mkdirSync(join(folder, 'ws'));
+    write('ws/large.bin', 'x'.repeat(3 * 1024 * 1024));
+    write('agent.mjs', AGENT);
+    write('c.toml', agentContract(1, 0, '[workspace]\npath = "ws"\n'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]);
+    onTestFinished(() => void execFileSync('umount', ['-l', small]));
+    const { code, stderr } = await run(['eval', '--contract', 'c.toml', '--repeats', '1', '--db', db], {
+      TMPDIR: small,
+    });
+    expect(stderr).toMatch(/stopped: no space is left in the temporary folder.*ENOSPC.*0 of 2 runs/);
+    expect(stderr).toContain(`truss eval --resume ${idIn(stderr)}`);
+    expect(code).toBe(6);
+    expect((await run(['eval', '--resume', idIn(stderr), '--db', db])).code).toBe(0);
+  },
+);
+
+test('where progress cannot be shown, the evaluation is done all the same, and its exit code says how', async () => {
+  const { db, write, run, folder } = workplace();
+  write('agent.mjs', AGENT);
+  write('c.toml', fixedContract().replace('equals = "spam"', 'equals = "ham"'));
+  const line = `"${process.execPath}" "${BIN}" eval --contract c.toml --repeats 1 --db truss.db`;
+  expect((await shell(`${line} > report.json 2> /dev/full`, folder)).code).toBe(0);
+  const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'));
+  expect((await run(['verify', report.eval_run_id, '--db', db])).code).toBe(0);
+  expect((await shell(`${line} --gate --progress json 2> /dev/full`, folder)).code).toBe(
+    report.verdict === 'fail' ? 3 : 0,
+  );
 });
 
 test('a flipped bit in any entry makes --verify name its ledger and seq, and exit 4', async () => {
