@@ -35,7 +35,7 @@ async function interrupted({ db, contract, at }: Place, ...more: readonly string
   // The agent says that it has begun, and then waits for longer than any test.
   for (let i = 0; i < 3000 && !readdirSync(dirname(at('begun'))).includes('begun'); i++)
     await new Promise((resolve) => setTimeout(resolve, 10));
-  process.emit('SIGINT');
+  process.emit('SIGINT', 'SIGINT');
   const { code, stderr } = await evaluating;
   expect(code).toBe(6);
   expect(stderr).toContain('truss eval --resume');
@@ -208,11 +208,12 @@ describe('an evaluation that was stopped', () => {
   );
 
   test('is not resumed without the key of its model: exit 2, and nothing is written', async () => {
-    const server = createServer(() => process.emit('SIGINT'));
+    // Both arms ask it, it never answers, and a second signal would end this process.
+    const server = createServer().once('request', () => process.emit('SIGINT', 'SIGINT'));
     onTestFinished(() => void server.close());
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const { port } = server.address() as AddressInfo;
-    withEnv({ TRUSS_TEST_KEY: 'a key for nobody' });
+    withEnv({ TRUSS_TEST_KEY: 'a-key-for-nobody' });
     const model = `[providers.main]\nkind = "openai-compatible"\nmodel = "m"\nbase_url = "http://127.0.0.1:${port}/v1"\napi_key_env = "TRUSS_TEST_KEY"\n`;
     const { db, contract } = place(
       fixedContract(model).replace(/kind = "fixed"\n.*\n.*\n/, 'kind = "llm"\nprovider = "main"\ntools = []\n'),
