@@ -45,7 +45,7 @@ export async function checkRun(
   const arm = plan.arms.find(({ name }) => name === record.arm);
   checkStart(context, entries[0], record, plan.contracts[record.contract]);
   checkVerdict(context, entries, run, contract);
-  checkUsage(context, entries, run, contract);
+  checkUsage(context, entries, run);
   if (arm !== undefined) checkLessons(context, entries, run, { record, arm, contract, known });
   return entries;
 }

@@ -1,36 +1,38 @@
 import { childUsage, type ChildState, reportedUsage } from '#lib/evaluation';
 import { addUsage, type AgentEvent, type Entry, NO_SPEND, type Spend, type Usage } from '#lib/ledger';
 import type { Context } from './context.js';
-import type { PlannedContract } from './plan-shape.js';
 
 /**
  * Step 8b: what a run says it spent is the sum of what its entries say: the agent's last attempt or its model calls, tools, reviewers, extraction, and what attempts that were
  * cut short had reported.
  */
-export function checkUsage(
-  context: Context,
-  chain: readonly Entry[],
-  run: ChildState,
-  { agent }: Pick<PlannedContract, 'agent'>,
-): void {
+export function checkUsage(context: Context, chain: readonly Entry[], run: ChildState): void {
   const wrong = (entry: Entry, message: string): void => context.findings.error('usage_mismatch', entry, message);
   const events: AgentEvent[] = [];
-  const agentCalls = new Set<number>();
-  let called = NO_SPEND;
+  const openCalls = new Set<number>();
+  let called: Usage | null = null;
   for (const entry of chain) {
     switch (entry.type) {
       case 'writer_changed':
         events.length = 0;
+        openCalls.clear();
         break;
       case 'agent_reported':
         for (const event of entry.body.events) events.push(event);
         break;
+      case 'model_call_started':
+        if (entry.body.purpose !== 'agent') break;
+        openCalls.add(entry.body.call);
+        called ??= NO_SPEND;
+        break;
+      case 'model_call_completed':
+        if (openCalls.delete(entry.body.call)) called = addUsage(called ?? NO_SPEND, entry.body.usage);
+        break;
       case 'answer_submitted': {
-        // What a model agent spent is the sum of its calls, which are entries of their own.
-        if (run.calls.some(({ started }) => started.purpose === 'agent')) break;
-        const reported = entry.body.ended === 'constant' ? NO_SPEND : reportedUsage(events);
-        if (!sameUsage(entry.body.usage, reported)) {
-          wrong(entry, 'the usage of the agent is not the sum of what it reported');
+        // A model reports nothing: what it spent is the sum of its calls.
+        const spent = called ?? (entry.body.ended === 'constant' ? NO_SPEND : reportedUsage(events));
+        if (!sameUsage(entry.body.usage, spent)) {
+          wrong(entry, 'the usage of the agent is not the sum of what it reported or of its calls');
         }
         break;
       }
