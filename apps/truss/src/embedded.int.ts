@@ -55,7 +55,7 @@ class World {
       kind: 'eval',
       requester: 'tester',
       request_id: 'one',
-      contracts: [{ digest: loaded.digest as never, contract: loaded.contract as never }],
+      contracts: [{ digest: loaded.digest as never, contract: loaded.contract }],
       repeats: 2,
       replicates: 1,
       seed: 3,

@@ -15,7 +15,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   process.exitCode = undefined;
   try {
     await createProgram().parseAsync([...argv]);
-    return (process.exitCode ?? EXIT.done) as ExitCode;
+    return process.exitCode ?? EXIT.done;
   } catch (error) {
     return explain(error, argv.includes('--debug'), err.write, err.paint);
   }
