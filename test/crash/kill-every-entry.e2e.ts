@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { openSqliteLog } from '#lib/event-log';
-import { type EvalRunId, openEntry, openTrustStore, type OpenedEntry, trustStoreSchema } from '#lib/ledger';
+import { openEntry, openTrustStore, type OpenedEntry, trustStoreSchema } from '#lib/ledger';
 
 const here = import.meta.dirname;
 const root = mkdtempSync(join(tmpdir(), 'truss-crash-'));
@@ -63,7 +63,7 @@ class Attempt {
     const { log, close } = openSqliteLog({ file: this.db, keys, mode: 'read' });
     const entries: OpenedEntry[] = [];
     for await (const evaluation of log.evaluations()) {
-      for await (const { record } of log.records(evaluation as EvalRunId)) {
+      for await (const { record } of log.records(evaluation)) {
         const opened = openEntry(record, keys);
         if (opened.kind === 'entry') entries.push(opened.entry);
       }

@@ -7,12 +7,11 @@ import {
   addSpend,
   type Plan,
   type Usage,
-  type Verdict,
 } from '#lib/ledger';
 import { costOf, countVerdicts, type MeasuredArm, pairedDifference, usageOfRun } from './arms.js';
 import { evidenceOf } from './evidence.js';
 import { rateDifference, subtract, totalTokens, usd } from './numbers.js';
-import type { Counts, CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage } from './report.js';
+import type { CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage } from './report.js';
 import { childAt, places, planContract } from './schedule.js';
 import { type ChildRecord, type EvaluationState, planOf } from './state.js';
 import { summaryOf } from './summary.js';

@@ -108,7 +108,7 @@ export async function resign(run: Evaluated, attack: Attack): Promise<SignedEntr
   const lessons = new Map<LedgerRef, BodyOf<'lesson_extracted'>['lesson']>();
 
   const consistent = (entry: Entry): Draft => {
-    const draft = { type: entry.type, body: follow(entry.body as JsonObject) } as Draft;
+    const draft = { type: entry.type, body: follow(entry.body) } as Draft;
     const chain = heads.get(entry.ledger)?.hashes ?? [];
     switch (draft.type) {
       case 'child_anchor': {
@@ -121,7 +121,7 @@ export async function resign(run: Evaluated, attack: Attack): Promise<SignedEntr
         };
       }
       case 'lesson_extracted':
-        return { type: draft.type, body: { ...draft.body, digest: lessonDigest(draft.body.lesson) as EntryHash } };
+        return { type: draft.type, body: { ...draft.body, digest: lessonDigest(draft.body.lesson) } };
       case 'lessons_recalled': {
         const held = draft.body.used.flatMap(({ lesson: ref }) => {
           const lesson = lessons.get(ref);

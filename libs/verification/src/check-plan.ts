@@ -15,7 +15,7 @@ export function checkPlan(context: Context, stored: Stored, started: EntryOf<'ev
   if (evalRunId(requester, request_id) !== context.evaluation)
     wrong('the id of the evaluation does not follow from requester and request_id');
   const { arms: _arms, ...common } = plan;
-  if (digestOf({ ...common, software } as JsonObject) !== common_digest) {
+  if (digestOf({ ...common, software }) !== common_digest) {
     wrong('common_digest is not the digest of all in which the arms do not differ');
   }
   checkArms(plan, wrong);

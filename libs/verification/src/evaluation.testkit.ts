@@ -267,7 +267,7 @@ export async function evaluate(script: Script = {}): Promise<Evaluated> {
       kind: 'eval',
       requester: 'tests',
       request_id: `request ${script.seed ?? 1}`,
-      contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract as never }],
+      contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract }],
       repeats: script.repeats ?? 2,
       replicates: script.replicates ?? 2,
       seed: script.seed ?? 1,

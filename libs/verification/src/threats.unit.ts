@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type BodyOf,
-  canonicalJson,
   type ChildRunId,
   type Draft,
   type Entry,
@@ -12,8 +11,6 @@ import {
   type LedgerRef,
   ledgerRef,
   mayWrite,
-  openEntry,
-  openTrustStore,
   pae,
   PAYLOAD_TYPE,
   type Role,
@@ -26,7 +23,7 @@ import {
   utf8Decode,
 } from '#lib/ledger';
 import { type Attack, codes, named, resign, verifyRecords } from './attack.testkit.js';
-import { type Evaluated, evaluate, executor, recordsOf, SIGNERS, signerOf, trustOf } from './evaluation.testkit.js';
+import { type Evaluated, evaluate, executor, recordsOf, SIGNERS } from './evaluation.testkit.js';
 import { FINDING_CODES, type VerificationResult } from './index.js';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -358,7 +355,7 @@ describe('forged numbers (P)', () => {
       'entry_after_close',
     ]);
     const same = await signDraft(
-      { type: 'eval_report', body: report.body as never },
+      { type: 'eval_report', body: report.body },
       { ...base, prev: report.prev, seq: report.seq },
       SIGNERS.projector,
     );
