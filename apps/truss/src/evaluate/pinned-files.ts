@@ -15,7 +15,11 @@ import { usageError } from '../exit-codes.js';
 export async function pinnedContract(request: EvalRequested, evaluation: EvalRunId): Promise<LoadedContract> {
   const [pinned] = request.contracts;
   const [files] = request.files;
-  if (pinned === undefined || files === undefined) throw usageError(`${evaluation} was asked for without a contract`);
+  if (pinned === undefined || files === undefined) {
+    throw usageError(
+      `${evaluation} was asked for without saying where the files of its contract are: start a new evaluation`,
+    );
+  }
   const { directory, workspace: workspaceDir } = files;
   if (!existsSync(directory)) {
     throw usageError(
