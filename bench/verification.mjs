@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { openSqliteLog } from '../dist/libs/event-log/src/index.js';
 import { fromHex, openTrustStore, pae } from '../dist/libs/ledger/src/index.js';
 import { verifyEvaluation } from '../dist/libs/verification/src/index.js';
+import { keepHeapSmall } from '../dist/apps/truss/src/heap.js';
 import { createSignaturePool } from '../dist/apps/truss/src/signature-pool.js';
 import { cpuOf } from './cpu.mjs';
 
@@ -14,6 +15,7 @@ const SPKI_PREFIX = fromHex('302a300506032b6570032100');
 export async function verification({ db, id }) {
   const trust = JSON.parse(readFileSync(`${db}.keys/trust.json`, 'utf8'));
   const { log, close } = openSqliteLog({ file: db, keys: openTrustStore(trust), mode: 'read' });
+  keepHeapSmall();
   const pool = createSignaturePool({ inProcess: 0 });
   const began = performance.now();
   const cpu = cpuOf();

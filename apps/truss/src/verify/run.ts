@@ -5,6 +5,7 @@ import { readBundle } from '../bundle/read.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
 import { readTrustStore } from '#lib/key-store';
 import { isEvalRunId } from '#lib/ledger';
+import { keepHeapSmall } from '../heap.js';
 import { createSignaturePool } from '../signature-pool.js';
 import { siblingsOf } from './siblings.js';
 import { verificationLines } from './lines.js';
@@ -64,6 +65,7 @@ export async function runVerifyBundle(
 
 /** With the signatures checked on threads, once there are many. */
 async function verify(input: VerifyInput): Promise<VerificationResult> {
+  keepHeapSmall();
   const pool = createSignaturePool();
   try {
     return await verifyEvaluation({ ...input, verifySignatures: pool.verify });
