@@ -50,6 +50,26 @@ export function describeTopics(on: () => LogUnderTest): void {
       third.stop();
     });
 
+    test('resume from the furthest of the positions that were committed together, whatever their order', async () => {
+      const positions: number[] = [];
+      for (const key of ['a', 'b', 'c']) positions.push(await on().topics.publish('eval.index', key, {}));
+      const [a, b, c] = positions as [number, number, number];
+      const first = await on().topics.consume('eval.index', 'together', collect().handler);
+      const other = await on().topics.consume('eval.index', 'beside', collect().handler);
+      await Promise.all([first.commit(b), first.commit(c), other.commit(b), first.commit(a)]);
+      first.stop();
+      other.stop();
+      for (const [group, kept] of [
+        ['together', ['c']],
+        ['beside', ['b', 'c']],
+      ] as const) {
+        const resumed = collect();
+        const again = await on().topics.consume('eval.index', group, resumed.handler);
+        await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(kept);
+        again.stop();
+      }
+    });
+
     test('list what is kept, to the end as of now', async () => {
       const key = crypto.randomUUID();
       const position = await on().topics.publish('eval.dead-letter', key, { listed: true });
