@@ -123,9 +123,18 @@ function duplicateFault(lesson: Lesson, held: readonly HeldLesson[]): string | n
   for (const other of held) {
     if (lesson.supersedes.includes(other.ref)) continue;
     if (contentDigest(other.lesson) === digest) return `the same as ${other.ref}`;
+    if (isOtherExample(lesson, other.lesson)) continue;
     if (jaccard(own, new Set(words(saying(other.lesson)))) >= NEAR_DUPLICATE) return `nearly the same as ${other.ref}`;
   }
   return null;
+}
+
+/** Worked examples of one task repeat its words; what they say is the input and its answer. */
+function isOtherExample(a: Lesson, b: Lesson): boolean {
+  const [one, two] = [a, b].map((lesson) =>
+    isWorkedExample(lesson) ? /^Input: .*$/mu.exec(lesson.text)?.[0] : undefined,
+  );
+  return one !== undefined && two !== undefined && one !== two;
 }
 
 function saying({ title, when, text }: Lesson): string {

@@ -108,6 +108,17 @@ describe('size', () => {
 describe('duplicate', () => {
   const held = [{ ref: refNumbered(1), lesson: lessonWith() }];
 
+  test('worked examples of one task, which repeat its words, are duplicates only where they have one input', () => {
+    const task =
+      'Say what somebody or something from the given country is called in English, in one or two words. '.repeat(2);
+    const example = (country: string, answer: string) => ({
+      text: `Worked example.\nTask: ${task}\nInput: {"country":"${country}"}\nAnswer: ${answer}\nJudged: demonym: pass`,
+    });
+    const cuban = { ref: refNumbered(1), lesson: lessonWith(example('Cuba', 'Cuban')) };
+    expect(failedBy(example('Chile', 'Chilean'), { held: [cuban] })).toBeUndefined();
+    expect(failedBy(example('Cuba', 'Cubans'), { held: [cuban] })).toBe('duplicate');
+  });
+
   test('refuses the same content, whatever else differs, and the same words in another dress', () => {
     expect(failedBy({ case: 'c7' }, { held })).toBe('duplicate');
     expect(failedBy({ text: lessonWith().text.toUpperCase().replaceAll(' ', '  ') }, { held })).toBe('duplicate');
