@@ -1,7 +1,7 @@
 import type { Action, RunContext } from '#lib/child-run';
 import { type ChildState, type EvaluationView, reportedUsage } from '#lib/evaluation';
 import { type AgentEvent, type Draft, type Lesson, type LedgerRef, NO_SPEND, type Usage } from '#lib/ledger';
-import { CHECKS, type HeldLesson, lessonDigest, renderLayer } from '#lib/lessons';
+import { CHECKS, type HeldLesson, labelledBy, lessonDigest, lowestTrust, renderLayer } from '#lib/lessons';
 import { fate } from './random.testkit.js';
 
 /** What an action brings: entries on the way, entries at its end. */
@@ -45,7 +45,7 @@ export function simulateWork(action: Action, view: EvaluationView, run: RunConte
         },
       });
     case 'extract':
-      return brings(...extracted(child, run));
+      return brings(...extracted(child, run, view));
     case 'check_lesson': {
       const lesson = child.lessons.find(({ ref }) => ref === action.lesson);
       const missing = CHECKS.filter((name) => lesson?.checks.every(({ check }) => check !== name));
@@ -193,9 +193,12 @@ function lessonEvents(run: RunContext, seed: number): Draft[] {
   return [{ type: 'agent_reported', body: { events } }];
 }
 
-function extracted(child: ChildState, run: RunContext): Draft[] {
+function extracted(child: ChildState, run: RunContext, view: EvaluationView): Draft[] {
   const { verdict } = child;
   if (verdict === null) throw new Error('lessons are extracted after the verdict');
+  const decided = run.rendered.criteria.filter(({ id }) => child.criteria.get(id)?.result !== 'unverifiable');
+  const label = labelledBy(decided.map(({ kind }) => kind));
+  const used = (child.recalled?.body.used ?? []).flatMap(({ lesson: ref }) => held(view, ref)?.lesson.trust ?? []);
   const drafts: Draft[] = [];
   for (const event of child.events) {
     if (event.type !== 'lesson' || child.lessons.some(({ lesson }) => lesson.title === event.title)) continue;
@@ -207,7 +210,7 @@ function extracted(child: ChildState, run: RunContext): Draft[] {
       extractor: 'agent',
       evidence: [verdict.ref],
       criteria: [],
-      labelled_by: 'machine',
+      labelled_by: label,
       model: null,
       prompt_digest: null,
       contract: run.contract.id,
@@ -215,7 +218,7 @@ function extracted(child: ChildState, run: RunContext): Draft[] {
       family: null,
       scope: 'simulated',
       tokens: event.text.length,
-      trust: 'machine',
+      trust: lowestTrust(label, ...used),
       supersedes: [],
     };
     const digest = lessonDigest(lesson);
