@@ -3,21 +3,17 @@ import { publicKeyFromSeed, SigningKey, signAsync } from '#ledger-crypto';
 import { toHex, utf8, utf8Decode } from './bytes.js';
 import { pae } from './dsse.js';
 import {
-  attachedBody,
   type Draft,
   entryHash,
   genesisHash,
   keyId,
   MAX_INLINE_BODY,
-  openEntry,
-  openEntryAsync,
   PAYLOAD_TYPE,
-  type Place,
   type SignedEntry,
-  signDraft,
   type Signer,
-  typedEntry,
 } from './entry.js';
+import { attachedBody, openEntry, openEntryAsync, typedEntry } from './open-entry.js';
+import { type Place, signDraft } from './sign-entry.js';
 import { evalRunId } from './ids.js';
 import { canonicalJson } from './jcs.js';
 import type { Role } from './roles.js';

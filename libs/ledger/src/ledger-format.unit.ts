@@ -3,17 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { admitPublicKey, publicKeyFromSeed, sign, verifySignature } from '#ledger-crypto';
 import { fromHex, toHex, utf8 } from './bytes.js';
 import { pae } from './dsse.js';
-import {
-  genesisHash,
-  keyId,
-  openEntry,
-  type Entry,
-  entryHash,
-  PAYLOAD_TYPE,
-  refOf,
-  type SignedEntry,
-  typedEntry,
-} from './entry.js';
+import { genesisHash, keyId, type Entry, entryHash, PAYLOAD_TYPE, refOf, type SignedEntry } from './entry.js';
+import { openEntry, typedEntry } from './open-entry.js';
 import { parseEnvelopeLine, toEnvelope } from './envelope.js';
 import { childRunId, evalRunId, type KeyId } from './ids.js';
 import { parseCanonicalJson } from './jcs.js';
