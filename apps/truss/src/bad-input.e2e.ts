@@ -226,15 +226,17 @@ test('--help is there at once, with an example for every command', async () => {
   }
 });
 
-test('--help loads so little that it takes at most 150 ms more than Node itself', () => {
-  const best = (args: readonly string[]): number => {
-    let least = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 9; i++) {
-      const begun = performance.now();
-      spawnSync(process.execPath, args);
-      least = Math.min(least, performance.now() - begun);
-    }
-    return least;
+test('--help loads so little that it takes less than three times as long as a Node that does nothing', () => {
+  const once = (args: readonly string[]): number => {
+    const begun = performance.now();
+    spawnSync(process.execPath, args);
+    return performance.now() - begun;
   };
-  expect(best([BIN, '--help']) - best(['-e', '0'])).toBeLessThan(150);
+  // Taken in turns, and the best of each, so that what else the machine does meets both alike.
+  let [help, nothing] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let i = 0; i < 9; i++) {
+    help = Math.min(help, once([BIN, '--help']));
+    nothing = Math.min(nothing, once(['-e', '0']));
+  }
+  expect(help / nothing).toBeLessThan(3);
 });
