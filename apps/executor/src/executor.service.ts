@@ -171,7 +171,10 @@ class ActionRunner {
       return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
     };
     work().then(
-      (drafts) => post({ kind: 'performed', id, drafts }),
+      (drafts) => {
+        if (this.aborting === aborting) this.aborting = null;
+        post({ kind: 'performed', id, drafts });
+      },
       (error) => {
         if (!aborting.signal.aborted) fatal(error);
       },

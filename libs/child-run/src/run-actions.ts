@@ -31,30 +31,29 @@ export function createRunActions(run: RunContext, ports: ActionPorts, limits: Pa
     limits: { ...runLimits, ...limits },
     redact,
   };
-  const ended = new AbortController();
-  const underWay = new Set<Promise<Draft[]>>();
+  let ended = false;
+  const underWay = new Map<Promise<Draft[]>, AbortController>();
   return {
     async perform(action, state, progress, abort) {
-      if (ended.signal.aborted || abort.aborted) return [];
+      if (ended || abort.aborted) return [];
       const stop = new AbortController();
       const onStop = (): void => stop.abort();
       abort.addEventListener('abort', onStop, { once: true });
-      ended.signal.addEventListener('abort', onStop, { once: true });
       const report = (drafts: Draft[]): void => progress(clean(drafts));
       const result = act(work, action, state, report, stop.signal).then(clean);
-      underWay.add(result);
+      underWay.set(result, stop);
       try {
         const drafts = await result;
         return stop.signal.aborted ? [] : drafts;
       } finally {
         underWay.delete(result);
         abort.removeEventListener('abort', onStop);
-        ended.signal.removeEventListener('abort', onStop);
       }
     },
     async dispose() {
-      ended.abort();
-      await Promise.allSettled(underWay);
+      ended = true;
+      for (const stop of underWay.values()) stop.abort();
+      await Promise.allSettled(underWay.keys());
       await work.scratch.dispose();
     },
   };

@@ -8,12 +8,16 @@ const MIN_LENGTH = 16;
 /** Takes the values of keys, as they are and as a URL writes them, out of text. */
 export type Redact = (text: string) => string;
 
+/** Where there is no secret, nothing is searched for one. */
+const unchanged: Redact = (text) => text;
+
 export function redactorOf(secrets: Secrets): Redact {
   const forms = secrets
     .filter(({ value }) => value.length >= MIN_LENGTH)
     .flatMap(({ name, value }) =>
       [...new Set([value, encodeURIComponent(value)])].map((form) => [form, `[redacted ${name}]`] as const),
     );
+  if (forms.length === 0) return unchanged;
   return (text) => forms.reduce((clean, [form, mark]) => clean.replaceAll(form, mark), text);
 }
 
@@ -26,7 +30,7 @@ export function redactBytes(bytes: Buffer, redact: Redact): Buffer {
 
 /** The same value with every text in it redacted, names of keys included. */
 export function redactAll<T>(value: T, redact: Redact): T {
-  return walk(value, redact) as T;
+  return redact === unchanged ? value : (walk(value, redact) as T);
 }
 
 function walk(value: unknown, redact: Redact): unknown {
