@@ -44,6 +44,8 @@ export async function withRetries<T>(
   let attempts = 0;
   let charged = 0;
   let timeouts = 0;
+  // The last attempt was given all the time that the run had left.
+  let last = false;
   const counted = (error: ProviderError) => Object.assign(error, { attempts, unmeasuredAttempts: charged });
   for (;;) {
     let release: () => void;
@@ -57,6 +59,7 @@ export async function withRetries<T>(
       const left = until - clock.now();
       if (left <= 0) throw gaveUp(0, left);
       attempts += 1;
+      last = left <= policy.attemptTimeoutMs;
       const result = await attempt(Math.min(policy.attemptTimeoutMs, left));
       return { ...result, retries: attempts - 1, unmeasured_attempts: charged };
     } catch (error) {
@@ -73,7 +76,8 @@ export async function withRetries<T>(
     const jitter = random() * Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
     const wait = (failure.retryAfterMs ?? 0) + jitter;
     const left = until - clock.now();
-    if (left <= 0) throw counted(failure);
+    // A timer may go off a moment before the clock says so: that moment is no time left.
+    if (left <= 0 || (last && failure.code === 'provider_timeout')) throw counted(failure);
     if (wait >= left) throw counted(gaveUp(wait, left, failure));
     await clock.sleep(wait, signal).catch(() => {
       throw counted(stopped());
