@@ -15,7 +15,7 @@ import {
 
 /**
  * A record as a follower meets it. `bodiless`: a verified entry whose attachment is not here (any more); it still
- * links the chain, so that an erased transcript does not end an evaluation.
+ * links the chain, so that every reader folds alike whether it has the attachment or not. A verifier reports it as missing.
  */
 export type ReadRecord =
   | { readonly kind: 'entry'; readonly entry: Entry }
