@@ -1,11 +1,19 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { type Accepted, cancelRequestedSchema, evaluationOf, evalRequestedSchema } from '#lib/evaluation';
+import {
+  type Accepted,
+  type CancelRequested,
+  cancelRequestedSchema,
+  type EvalRequested,
+  evalRequestedSchema,
+  evaluationOf,
+} from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { isEvalRunId, type JsonValue } from '#lib/ledger';
 import { type Consuming, consumeTracked, PORTS, type Ports } from '#lib/runtime';
 
-type Judged = { readonly accepted: Accepted } | { readonly code: string; readonly reason: string };
+type Wanted = { readonly kind: 'eval'; readonly request: EvalRequested } | CancelRequested;
+type Judged = { readonly wanted: Wanted } | { readonly code: string; readonly reason: string };
 
 /** Validates what comes on `eval.requested` and puts it on `eval.accepted`; whatever it cannot use goes to the dead letters. */
 @Injectable()
@@ -30,32 +38,28 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   private async take(record: TopicRecord): Promise<void> {
-    const judged = judge(record.value, this.ports.now());
-    if ('accepted' in judged) {
-      await this.ports.topics.publish('eval.accepted', judged.accepted.eval_run_id, judged.accepted);
-      return;
-    }
-    const letter = { topic: 'eval.requested', position: record.position, value: record.value, ...judged };
-    await this.ports.topics.publish('eval.dead-letter', record.key, letter);
+    const judged = judge(record.value);
+    if ('code' in judged) return this.ports.topics.refuse(record, judged.code, judged.reason);
+    const accepted = await this.accept(judged.wanted);
+    await this.ports.topics.publish('eval.accepted', accepted.eval_run_id, accepted, record.trace);
+  }
+
+  private async accept(wanted: Wanted): Promise<Accepted> {
+    const accepted_at = this.ports.now();
+    if (wanted.kind === 'cancel') return { ...wanted, accepted_at };
+    const id = evaluationOf(wanted.request);
+    return { ...wanted, eval_run_id: id, accepted_at, from: await this.ports.log.endFor(id) };
   }
 }
 
-function judge(value: JsonValue, now: number): Judged {
+function judge(value: JsonValue): Judged {
   const request = evalRequestedSchema.safeParse(value);
-  if (request.success) {
-    const accepted = {
-      kind: 'eval',
-      eval_run_id: evaluationOf(request.data),
-      accepted_at: now,
-      request: request.data,
-    } as const;
-    return { accepted };
-  }
+  if (request.success) return { wanted: { kind: 'eval', request: request.data } };
   const cancel = cancelRequestedSchema.safeParse(value);
   if (cancel.success) {
     if (!isEvalRunId(cancel.data.eval_run_id))
       return { code: 'bad_id', reason: `no evaluation has the id ${cancel.data.eval_run_id}` };
-    return { accepted: { ...cancel.data, accepted_at: now } };
+    return { wanted: cancel.data };
   }
   const wanted = (value as { kind?: unknown } | null)?.kind === 'cancel' ? cancel.error : request.error;
   return { code: 'bad_request', reason: z.prettifyError(wanted) };

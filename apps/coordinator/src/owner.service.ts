@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
 import { acceptedSchema, type EvalAccepted, requestDigest, usageOf } from '#lib/evaluation';
-import type { TopicRecord } from '#lib/event-log';
+import type { IndexRecord, TopicRecord } from '#lib/event-log';
 import type { Entry, EvalRunId } from '#lib/ledger';
 import { type HeldLesson, readProof, verifyLessonProof } from '#lib/lessons';
 import { conflictReason, OwnerCore, type OwnerEffect } from '#lib/protocol';
@@ -24,9 +24,19 @@ interface Running {
 interface Owned {
   /** Of the request that is being driven. */
   readonly digest: string;
+  /** Of the acceptance: whoever is given it owns the evaluation. */
+  readonly partition: number;
   /** Of the records that are finished when the evaluation is: its acceptance, repeats of it, cancels. */
   readonly finishers: (() => void)[];
   readonly running: Promise<Running>;
+}
+
+interface Cancel {
+  readonly id: EvalRunId;
+  readonly reason: string;
+  readonly accepted_at: number;
+  readonly record: TopicRecord;
+  readonly finished: () => void;
 }
 
 /** How long a cancel waits for an evaluation that is not there yet. */
@@ -38,7 +48,8 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   private readonly owned = new Map<EvalRunId, Owned>();
   private readonly writer: LedgerWriter;
   private consumer: Consuming | null = null;
-  private readonly waits = new Set<NodeJS.Timeout>();
+  /** Cancels that wait for their evaluation, with the partition they came on. */
+  private readonly waits = new Map<NodeJS.Timeout, number>();
   /** What was decided and is being written down: a shutdown waits for it. */
   private readonly finishing = new Set<Promise<void>>();
 
@@ -52,13 +63,15 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   async onApplicationBootstrap(): Promise<void> {
     const { topics, fatal } = this.ports;
     const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
-    this.consumer = await consumeTracked(topics, 'eval.accepted', 'coordinator', take, fatal);
+    this.consumer = await consumeTracked(topics, 'eval.accepted', 'coordinator', take, fatal, (partitions) =>
+      this.lost(partitions),
+    );
   }
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.finishing);
     await this.consumer?.stop();
-    for (const timer of this.waits) clearTimeout(timer);
+    for (const timer of this.waits.keys()) clearTimeout(timer);
     for (const running of await Promise.allSettled([...this.owned.values()].map((owned) => owned.running))) {
       if (running.status === 'fulfilled') running.value.stop();
     }
@@ -67,32 +80,47 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
     const parsed = acceptedSchema.safeParse(record.value);
     if (!parsed.success) {
-      await this.refuse(record.key, 'bad_acceptance', z.prettifyError(parsed.error));
+      await this.ports.topics.refuse(record, 'bad_acceptance', z.prettifyError(parsed.error));
       return finished();
     }
     const accepted = parsed.data;
     const id = accepted.eval_run_id as EvalRunId;
     if (!this.ports.drives(id)) return;
-    if (accepted.kind === 'cancel') return this.cancel(id, accepted.reason, accepted.accepted_at, finished);
+    if (accepted.kind === 'cancel') return this.cancel({ id, record, finished, ...accepted });
     const digest = requestDigest(accepted.request);
     const known = this.owned.get(id);
     if (known === undefined) {
-      const running = this.own(id, accepted);
-      this.owned.set(id, { digest, finishers: [finished], running });
+      const running = this.own(id, accepted, record);
+      this.owned.set(id, { digest, partition: record.partition, finishers: [finished], running });
       await running;
     } else if (known.digest === digest) known.finishers.push(finished);
     else {
       const { requester, request_id } = accepted.request;
-      await this.refuse(id, 'request_conflict', conflictReason(requester, request_id));
+      await this.ports.topics.refuse(record, 'request_conflict', conflictReason(requester, request_id));
       finished();
     }
   }
 
-  private async refuse(key: string, code: string, reason: string): Promise<void> {
-    await this.ports.topics.publish('eval.dead-letter', key, { topic: 'eval.accepted', code, reason });
+  /** Another coordinator owns these from now on. It takes over by the ledger; here nothing more is written or sent. */
+  private lost(partitions: readonly number[]): void {
+    for (const [id, owned] of this.owned) {
+      if (!partitions.includes(owned.partition)) continue;
+      this.owned.delete(id);
+      const giveUp = async () => {
+        (await owned.running).stop();
+        await this.views.close(id);
+      };
+      giveUp().catch(this.ports.fatal);
+    }
+    for (const [timer, partition] of this.waits) {
+      if (!partitions.includes(partition)) continue;
+      clearTimeout(timer);
+      this.waits.delete(timer);
+    }
   }
 
-  private async cancel(id: EvalRunId, reason: string, since: number, finished: () => void): Promise<void> {
+  private async cancel(cancel: Cancel): Promise<void> {
+    const { id, reason, accepted_at, record, finished } = cancel;
     const owned = this.owned.get(id);
     if (owned !== undefined) {
       owned.finishers.push(finished);
@@ -101,18 +129,18 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       host.post({ kind: 'changed' });
       return;
     }
-    if (this.ports.now() - since > CANCEL_WAIT_MS) {
-      await this.refuse(id, 'not_found', `no open evaluation ${id} to cancel`);
+    if (this.ports.now() - accepted_at > CANCEL_WAIT_MS) {
+      await this.ports.topics.refuse(record, 'not_found', `no open evaluation ${id} to cancel`);
       return finished();
     }
     const timer = setTimeout(() => {
       this.waits.delete(timer);
-      this.cancel(id, reason, since, finished).catch(this.ports.fatal);
+      this.cancel(cancel).catch(this.ports.fatal);
     }, 500);
-    this.waits.add(timer);
+    this.waits.set(timer, record.partition);
   }
 
-  private async own(id: EvalRunId, accepted: EvalAccepted): Promise<Running> {
+  private async own(id: EvalRunId, accepted: EvalAccepted, record: TopicRecord): Promise<Running> {
     const { ports } = this;
     const core = new OwnerCore(id, {
       accepted,
@@ -122,8 +150,10 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       leaseMs: ports.leaseMs,
       starting: await this.startingLessons(accepted),
     });
+    const from = await this.index(id, accepted);
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
+    const { files } = accepted.request;
     let refused = Promise.resolve();
     const host = new CoreHost<never, OwnerEffect>(
       core,
@@ -132,14 +162,14 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
         switch (effect.kind) {
           case 'send':
             ports.topics
-              .publish('eval.child-run.commands', effect.child, { child_run_id: effect.child })
+              .publish('eval.child-run.commands', effect.child, { child_run_id: effect.child, files }, record.trace)
               .catch(ports.fatal);
             return;
           case 'refused':
-            refused = this.refuse(id, effect.code, effect.reason);
+            refused = ports.topics.refuse(record, effect.code, effect.reason);
             return;
           case 'finished':
-            this.finish(refused.then(() => this.release(id, open.view.state.closed?.body.outcome ?? 'refused')));
+            this.finish(refused.then(() => this.release(id, from, open.view.state.closed?.body.outcome ?? 'refused')));
             return;
           case 'lease':
           case 'release':
@@ -168,13 +198,24 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     this.finishing.add(done);
   }
 
+  /** Where the evaluation begins, which `eval.index` says before anything of it is written. */
+  private async index(id: EvalRunId, { from }: EvalAccepted): Promise<number> {
+    const known = await this.ports.log.beginningOf(id);
+    if (known === null) await this.publishIndex({ eval_run_id: id, from, outcome: null });
+    return known ?? from;
+  }
+
+  private async publishIndex(record: IndexRecord): Promise<void> {
+    await this.ports.topics.publish('eval.index', record.eval_run_id, { ...record });
+  }
+
   /** `eval.index` has the evaluation's end before the offset passes its acceptance. */
-  private async release(id: EvalRunId, outcome: string): Promise<void> {
+  private async release(id: EvalRunId, from: number, outcome: string): Promise<void> {
     const owned = this.owned.get(id);
     if (owned === undefined) return;
     const { stop } = await owned.running;
     stop();
-    await this.ports.topics.publish('eval.index', id, { eval_run_id: id, outcome });
+    await this.publishIndex({ eval_run_id: id, from, outcome });
     this.owned.delete(id);
     await this.views.close(id);
     for (const finished of owned.finishers) finished();

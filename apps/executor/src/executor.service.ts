@@ -3,7 +3,15 @@ import { type ActionPorts, createRunActions, type RunActions, type RunContext } 
 import { renderCase } from '#lib/contract';
 import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
-import { type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
+import {
+  chainOf,
+  type ChildRunId,
+  type Entry,
+  isChildRunId,
+  type JsonValue,
+  type LedgerRef,
+  parseChildRunId,
+} from '#lib/ledger';
 import { type LessonProof, readProof, recallPolicy, verifyLessonProof } from '#lib/lessons';
 import { type ModelPort, openModel } from '#lib/providers';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
@@ -17,6 +25,10 @@ import {
   PORTS,
   type Ports,
 } from '#lib/runtime';
+import { Slots } from './slots.js';
+
+/** How long a command waits for a request that is not in the ledger yet. */
+const REQUEST_WAIT_MS = 60_000;
 
 /** Takes commands and runs their children: each by its core, outside the consumer's handler. */
 @Injectable()
@@ -24,6 +36,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   private readonly writer: LedgerWriter;
   private readonly holder: string;
   private readonly running = new Map<ChildRunId, { stop: () => Promise<void>; readonly finishers: (() => void)[] }>();
+  private readonly slots: Slots;
   private consumer: Consuming | null = null;
   private stopping = false;
 
@@ -33,6 +46,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   ) {
     this.writer = new LedgerWriter(ports.log, ports.signers.executor, ports.now);
     this.holder = ports.random128();
+    this.slots = new Slots(ports.slots);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -50,13 +64,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
     const child = record.key;
     if (!isChildRunId(child)) {
-      await this.ports.topics.publish('eval.dead-letter', record.key, {
-        topic: 'eval.child-run.commands',
-        position: record.position,
-        value: record.value,
-        code: 'bad_id',
-        reason: 'a command names a child run',
-      });
+      await this.ports.topics.refuse(record, 'bad_id', 'a command names a child run');
       finished();
       return;
     }
@@ -66,15 +74,15 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     // A copy is finished when the run is, not before.
     if (running !== undefined) return void running.finishers.push(finished);
     this.running.set(child, { stop: async () => {}, finishers: [finished] });
-    await this.run(child);
+    await this.run(child, record);
   }
 
-  private async run(child: ChildRunId): Promise<void> {
+  private async run(child: ChildRunId, record: TopicRecord): Promise<void> {
     const { ports } = this;
     const evaluation = parseChildRunId(child).eval;
     const open = await this.views.open(evaluation);
     if (this.stopping) return;
-    const actions = new ActionRunner(ports, open);
+    const actions = new ActionRunner(ports, open, hintsOf(record));
     const core = new RunCore(evaluation, child, {
       key: ports.signers.executor.keyId,
       leaseMs: ports.leaseMs,
@@ -93,20 +101,21 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
             actions.abort();
             return;
           case 'lease':
-            ports.leases
-              .hold(child, this.holder, ports.leaseMs)
-              .then((granted) => host.post({ kind: 'leased', granted }), ports.fatal);
+            this.slots.take(child, () => {
+              ports.leases
+                .hold(child, this.holder, ports.leaseMs, chainOf(open.view.live, child) !== null)
+                .then((granted) => {
+                  if (!granted) this.slots.release(child);
+                  host.post({ kind: 'leased', granted });
+                }, ports.fatal);
+            });
             return;
           case 'release':
+            this.slots.release(child);
             ports.leases.release(child, this.holder).catch(ports.fatal);
             return;
           case 'finished':
-            void stop().then(() => {
-              const finishers = this.running.get(child)?.finishers ?? [];
-              this.running.delete(child);
-              for (const finished of finishers) finished();
-              return this.views.close(evaluation);
-            }, ports.fatal);
+            finish().catch(ports.fatal);
             return;
           case 'send':
             throw new Error('an executor sends no command');
@@ -119,14 +128,33 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       if (concernsRun(entry, child)) host.post({ kind: 'changed' });
     });
     const stop = async () => {
+      clearTimeout(patience);
       unsubscribe();
       host.stop();
       actions.abort();
       await actions.dispose();
     };
+    const finish = async () => {
+      await stop();
+      const finishers = this.running.get(child)?.finishers ?? [];
+      this.running.delete(child);
+      for (const finished of finishers) finished();
+      await this.views.close(evaluation);
+    };
+    const giveUp = async () => {
+      if (core.state.phase !== 'waiting') return;
+      await ports.topics.refuse(record, 'not_requested', `no evaluation has requested the run ${child}`);
+      await finish();
+    };
+    const patience = setTimeout(() => void giveUp().catch(ports.fatal), REQUEST_WAIT_MS);
     this.running.set(child, { stop, finishers: this.running.get(child)?.finishers ?? [] });
     host.begin();
   }
+}
+
+/** Where the contract's files may be had, as the command says. */
+function hintsOf({ value }: TopicRecord): JsonValue {
+  return (value as { files?: JsonValue } | null)?.files ?? null;
 }
 
 function concernsRun(entry: Entry, child: ChildRunId): boolean {
@@ -145,6 +173,7 @@ class ActionRunner {
   constructor(
     private readonly ports: Ports,
     private readonly open: OpenView,
+    private readonly hints: JsonValue,
   ) {}
 
   contextOf(view: EvaluationView, child: ChildRunId): RunContext {
@@ -164,9 +193,9 @@ class ActionRunner {
     this.aborting = aborting;
     const work = async () => {
       // Before any action, since the run may be one that was taken up after its recall.
-      this.loading ??= this.loadStartingLessons();
-      await this.loading;
       const run = this.contextOf(this.open.view, child);
+      this.loading ??= this.load(run);
+      await this.loading;
       this.actions ??= createRunActions(run, this.actionPorts(run));
       return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
     };
@@ -189,7 +218,8 @@ class ActionRunner {
     await this.actions?.dispose();
   }
 
-  private async loadStartingLessons(): Promise<void> {
+  private async load({ contractDigest }: RunContext): Promise<void> {
+    await this.ports.contracts.fetch(contractDigest, this.hints);
     for (const { lesson, proof } of planOf(this.open.view.state).starting_lessons) {
       const bytes = await this.ports.log.attachment(proof.sha256);
       if (bytes !== null) this.starting.set(lesson, readProof(bytes));

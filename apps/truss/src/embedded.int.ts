@@ -263,7 +263,9 @@ describe('what comes on the topics is believed by nobody', () => {
     const later = await world.open();
     const unread: unknown[] = [];
     for (const group of ['coordinator', 'projector'])
-      await later.open.topics.consume('eval.accepted', group, (record) => unread.push([group, record.position]));
+      await later.open.topics.consume('eval.accepted', group, {
+        record: (record) => void unread.push([group, record.position]),
+      });
     expect(unread).toEqual([]);
     expect(entries.filter(({ type }) => type === 'eval_started' || type === 'eval_report')).toHaveLength(2);
     expect((await later.open.log.evaluations()[Symbol.asyncIterator]().next()).value).toBe(id);

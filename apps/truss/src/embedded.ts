@@ -105,10 +105,12 @@ async function embed(
     keys,
     signers: store.signers,
     trustStore: await open.log.putAttachment(trustStoreBytes(store.trust)),
-    contracts: { locate: (digest) => files.get(digest) ?? null },
+    contracts: { fetch: async () => {}, locate: (digest) => files.get(digest) ?? null },
     models: options.models ?? { env: process.env },
     software: SOFTWARE,
     leaseMs: 10_000,
+    // As many as the plan has pairs side by side: its owner asks for no more.
+    slots: Number.POSITIVE_INFINITY,
     drives: (evaluation) => driven.has(evaluation),
     now: () => Date.now(),
     random128: () => randomBytes(16).toString('hex'),

@@ -47,11 +47,15 @@ export const cancelRequestedSchema = z.strictObject({
 });
 export type CancelRequested = z.infer<typeof cancelRequestedSchema>;
 
-/** What intake puts on `eval.accepted`. `accepted_at` fixes the deadline, so that every owner writes the same plan. */
+/**
+ * What intake puts on `eval.accepted`. `accepted_at` fixes the deadline, so that every owner writes the same plan. `from` is a position of the
+ * log before which it holds nothing of the evaluation, if nobody asked for it earlier: a hint.
+ */
 export const evalAcceptedSchema = z.strictObject({
   kind: z.literal('eval'),
   eval_run_id: z.string(),
   accepted_at: count,
+  from: count,
   request: evalRequestedSchema,
 });
 export type EvalAccepted = z.infer<typeof evalAcceptedSchema>;

@@ -108,7 +108,13 @@ export class Scene {
   }
 
   started(): this {
-    const accepted = { kind: 'eval', eval_run_id: this.evaluation, accepted_at: START, request: this.request } as const;
+    const accepted = {
+      kind: 'eval',
+      eval_run_id: this.evaluation,
+      accepted_at: START,
+      from: 0,
+      request: this.request,
+    } as const;
     this.add(this.evaluation, startedDraft(accepted, { sha256: 'a'.repeat(64), size: 1 }, { truss: '0', node: '0' }));
     return this;
   }

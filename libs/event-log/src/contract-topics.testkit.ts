@@ -9,7 +9,7 @@ export function describeTopics(on: () => LogUnderTest): void {
       await on().topics.publish('eval.report', before, { n: 1, text: 'ä "quoted"' });
       const groups = [collect(), collect()];
       const consumers = await Promise.all(
-        groups.map((group, index) => on().topics.consume('eval.report', `order-${index}`, group.handler)),
+        groups.map((group, index) => on().topics.consume('eval.report', `order-${index}`, group)),
       );
       await on().topics.publish('eval.report', after, null);
       for (const { records } of groups) {
@@ -22,7 +22,7 @@ export function describeTopics(on: () => LogUnderTest): void {
 
     test('keep topics apart, and deliver nothing after a stop', async () => {
       const seen = collect();
-      const consumer = await on().topics.consume('eval.dead-letter', 'apart', seen.handler);
+      const consumer = await on().topics.consume('eval.dead-letter', 'apart', seen);
       await on().topics.publish('eval.index', 'other topic', {});
       await on().topics.publish('eval.dead-letter', 'this topic', {});
       await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['this topic']);
@@ -36,16 +36,16 @@ export function describeTopics(on: () => LogUnderTest): void {
       const positions: number[] = [];
       for (const key of ['a', 'b', 'c']) positions.push(await on().topics.publish('eval.accepted', key, {}));
       const [, b, c] = positions as [number, number, number];
-      const first = await on().topics.consume('eval.accepted', 'resuming', collect().handler);
+      const first = await on().topics.consume('eval.accepted', 'resuming', collect());
       await first.commit(c);
       await first.commit(b);
       first.stop();
       const resumed = collect();
-      const second = await on().topics.consume('eval.accepted', 'resuming', resumed.handler);
+      const second = await on().topics.consume('eval.accepted', 'resuming', resumed);
       await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['c']);
       second.stop();
       const other = collect();
-      const third = await on().topics.consume('eval.accepted', 'another group', other.handler);
+      const third = await on().topics.consume('eval.accepted', 'another group', other);
       await expect.poll(() => other.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['a', 'b', 'c']);
       third.stop();
     });
@@ -54,8 +54,8 @@ export function describeTopics(on: () => LogUnderTest): void {
       const positions: number[] = [];
       for (const key of ['a', 'b', 'c']) positions.push(await on().topics.publish('eval.index', key, {}));
       const [a, b, c] = positions as [number, number, number];
-      const first = await on().topics.consume('eval.index', 'together', collect().handler);
-      const other = await on().topics.consume('eval.index', 'beside', collect().handler);
+      const first = await on().topics.consume('eval.index', 'together', collect());
+      const other = await on().topics.consume('eval.index', 'beside', collect());
       await Promise.all([first.commit(b), first.commit(c), other.commit(b), first.commit(a)]);
       first.stop();
       other.stop();
@@ -64,7 +64,7 @@ export function describeTopics(on: () => LogUnderTest): void {
         ['beside', ['b', 'c']],
       ] as const) {
         const resumed = collect();
-        const again = await on().topics.consume('eval.index', group, resumed.handler);
+        const again = await on().topics.consume('eval.index', group, resumed);
         await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(kept);
         again.stop();
       }
@@ -74,12 +74,12 @@ export function describeTopics(on: () => LogUnderTest): void {
       const key = crypto.randomUUID();
       const position = await on().topics.publish('eval.dead-letter', key, { listed: true });
       const kept = await all(on().elsewhere.topics.list('eval.dead-letter'));
-      expect(kept.at(-1)).toEqual({ position, key, value: { listed: true } });
+      expect(kept.at(-1)).toMatchObject({ topic: 'eval.dead-letter', position, key, value: { listed: true } });
     });
 
     test('take a request from another process', async () => {
       const seen = collect();
-      const consumer = await on().topics.consume('eval.requested', 'inbox', seen.handler);
+      const consumer = await on().topics.consume('eval.requested', 'inbox', seen);
       await on().elsewhere.topics.publish('eval.requested', 'from elsewhere', { hello: 1 });
       await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['from elsewhere']);
       consumer.stop();

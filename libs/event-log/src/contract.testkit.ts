@@ -41,9 +41,9 @@ export async function joinedTypes(on: LogUnderTest, evaluation: EvalRunId): Prom
   return heard.types.filter((_, index) => heard.joinings[index] === 'joined');
 }
 
-export function collect(): { readonly records: TopicRecord[]; handler(record: TopicRecord): void } {
+export function collect(): { readonly records: TopicRecord[]; record(record: TopicRecord): void } {
   const records: TopicRecord[] = [];
-  return { records, handler: (record) => void records.push(record) };
+  return { records, record: (record) => void records.push(record) };
 }
 
 export async function all<T>(source: AsyncIterable<T>): Promise<T[]> {

@@ -38,24 +38,24 @@ export function describeLeases(name: string, make: () => Promise<LeasesUnderTest
   describe(`leases: ${name}`, () => {
     test("a lease is one holder's until it runs out, and its holder may renew it", async () => {
       const { leases, elapse } = await make();
-      expect(await leases.hold('child', 'a', 1_000)).toBe(true);
-      expect(await leases.hold('child', 'b', 1_000)).toBe(false);
-      expect(await leases.hold('another child', 'b', 1_000)).toBe(true);
+      expect(await leases.hold('child', 'a', 1_000, false)).toBe(true);
+      expect(await leases.hold('child', 'b', 1_000, false)).toBe(false);
+      expect(await leases.hold('another child', 'b', 1_000, false)).toBe(true);
       await elapse(800);
-      expect(await leases.hold('child', 'a', 1_000)).toBe(true);
+      expect(await leases.hold('child', 'a', 1_000, false)).toBe(true);
       await elapse(800);
-      expect(await leases.hold('child', 'b', 1_000)).toBe(false);
+      expect(await leases.hold('child', 'b', 1_000, false)).toBe(false);
       await elapse(300);
-      expect(await leases.hold('child', 'b', 1_000)).toBe(true);
+      expect(await leases.hold('child', 'b', 1_000, false)).toBe(true);
     });
 
     test('only its holder releases a lease', async () => {
       const { leases } = await make();
-      await leases.hold('child', 'a', 1_000);
+      await leases.hold('child', 'a', 1_000, false);
       await leases.release('child', 'b');
-      expect(await leases.hold('child', 'b', 1_000)).toBe(false);
+      expect(await leases.hold('child', 'b', 1_000, false)).toBe(false);
       await leases.release('child', 'a');
-      expect(await leases.hold('child', 'b', 1_000)).toBe(true);
+      expect(await leases.hold('child', 'b', 1_000, false)).toBe(true);
     });
   });
 }

@@ -61,7 +61,7 @@ export class MemoryStore {
       this.#attachments.set(sha256, Uint8Array.from(bytes));
     },
     publish: (topic, key, json) => {
-      const record = { position: ++this.#published, key, value: JSON.parse(json) };
+      const record = { topic, partition: 0, position: ++this.#published, key, value: JSON.parse(json) };
       const records = this.#topics.get(topic);
       if (records === undefined) this.#topics.set(topic, [record]);
       else records.push(record);

@@ -38,7 +38,7 @@ test('of two processes that take one head, exactly one is confirmed', async () =
 test('commands below what every group committed are forgotten', async () => {
   const { topics } = createMemoryLog({ keys });
   for (const key of ['a', 'b']) await topics.publish('eval.child-run.commands', key, {});
-  const consumer = await topics.consume('eval.child-run.commands', 'executors', () => {});
+  const consumer = await topics.consume('eval.child-run.commands', 'executors', { record: () => {} });
   await consumer.commit(2);
   const kept: string[] = [];
   for await (const { key } of topics.list('eval.child-run.commands')) kept.push(key);

@@ -53,6 +53,13 @@ export interface EventLog {
   records(evaluation: EvalRunId): AsyncIterable<LogRecord>;
   /** Every evaluation that has a record, oldest first. */
   evaluations(): AsyncIterable<EvalRunId>;
+  /**
+   * A position before which the log holds nothing of an evaluation that nobody has asked for yet: where a reader of it may begin. A hint
+   * for `eval.index`; it says nothing of an evaluation that is there already.
+   */
+  endFor(evaluation: EvalRunId): Promise<number>;
+  /** Where `eval.index`, read to its end, says that the evaluation begins; `null` where it says nothing. */
+  beginningOf(evaluation: EvalRunId): Promise<number | null>;
   putAttachment(bytes: Uint8Array): Promise<AttachmentRef>;
   /** The bytes, checked against the hash; `null` where they are not here (any more). */
   attachment(sha256: string): Promise<Uint8Array | null>;
@@ -68,35 +75,62 @@ export const TOPICS = [
 ] as const;
 export type Topic = (typeof TOPICS)[number];
 
+/** The value of a record of `eval.index`: where the evaluation begins, and how it ended. */
+export interface IndexRecord {
+  readonly eval_run_id: EvalRunId;
+  readonly from: number;
+  readonly outcome: string | null;
+}
+
 export interface TopicRecord {
+  readonly topic: Topic;
+  /** 0 where a log has only one. */
+  readonly partition: number;
+  /** Grows along its partition. */
   readonly position: number;
   readonly key: string;
   readonly value: JsonValue;
+  /** The W3C `traceparent` that came with it: for traces, believed by nobody. */
+  readonly trace?: string;
+}
+
+/** What is told of a topic's records. Neither may throw or wait: long work goes elsewhere. */
+export interface TopicHandler {
+  /** In order within a partition, each record once while the partition is this consumer's. */
+  record(record: TopicRecord): void;
+  /**
+   * Partitions that are another's from now on. What was taken from them may not be committed any more; when one comes back,
+   * it is delivered again from its committed position.
+   */
+  lost?(partitions: readonly number[]): void;
 }
 
 export interface Consumer {
-  /** Everything below `position` is finished: a restart of the group begins there. Never moves back. */
-  commit(position: number): Promise<void>;
-  stop(): void;
+  /** Everything of the partition below `position` is finished: a restart of the group begins there. Never moves back. */
+  commit(position: number, partition?: number): Promise<void>;
+  /** Nothing more is delivered from the call on; resolves when the group knows. */
+  stop(): Promise<void>;
 }
 
 /** The topics beside the ledger: what goes through them is a hint or a request, and is believed by nobody. */
 export interface Topics {
   /** Resolves with the record's position when it is durable. */
-  publish(topic: Topic, key: string, value: JsonValue): Promise<number>;
-  /**
-   * Delivers from the group's committed position on, in order, each record once per consumer. The handler must not
-   * throw and must not wait: long work goes elsewhere, and the position is committed when it is done.
-   */
-  consume(topic: Topic, group: string, handler: (record: TopicRecord) => void): Promise<Consumer>;
+  publish(topic: Topic, key: string, value: JsonValue, trace?: string): Promise<number>;
+  /** Puts a record that cannot be used on `eval.dead-letter`, as it came, with what is wrong with it. Resolves when it is durable. */
+  refuse(record: TopicRecord, code: string, reason: string): Promise<void>;
+  /** Delivers from the group's committed position on; the position is committed when the work of a record is done. */
+  consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer>;
   /** The records of a topic that are still kept, to the end as of now. */
   list(topic: Topic): AsyncIterable<TopicRecord>;
 }
 
 /** Tells a second executor that the first is alive. It saves money; the log keeps the truth when a lease is wrong. */
 export interface Leases {
-  /** Takes or renews the lease for `ttlMs`; false while somebody else's is alive. */
-  hold(name: string, holder: string, ttlMs: number): Promise<boolean>;
+  /**
+   * Takes or renews the lease for `ttlMs`; false while somebody else's is alive. `begun`: the work has a writer already, so that
+   * taking the lease is a take-over; a store that came back empty, and knows nothing of who is alive, refuses those for one `ttlMs`.
+   */
+  hold(name: string, holder: string, ttlMs: number, begun: boolean): Promise<boolean>;
   release(name: string, holder: string): Promise<void>;
 }
 

@@ -101,13 +101,15 @@ test('what was written is there when the file is opened again', async () => {
   expect(await count(log.records(evaluation))).toBe(3);
   const first = await topics.publish('eval.child-run.commands', 'a', {});
   const second = await topics.publish('eval.child-run.commands', 'b', {});
-  const consumer = await topics.consume('eval.child-run.commands', 'executors', () => {});
+  const consumer = await topics.consume('eval.child-run.commands', 'executors', { record: () => {} });
   await consumer.commit(second);
   await close();
   const again = openSqliteLog({ file, keys, mode: 'drive' });
   expect(await count(again.topics.list('eval.child-run.commands'))).toBe(1);
   const heard: number[] = [];
-  await again.topics.consume('eval.child-run.commands', 'executors', (record) => void heard.push(record.position));
+  await again.topics.consume('eval.child-run.commands', 'executors', {
+    record: (record) => void heard.push(record.position),
+  });
   await expect.poll(() => heard, { timeout: 5_000 }).toEqual([second]);
   expect(first).toBeLessThan(second);
   await again.close();

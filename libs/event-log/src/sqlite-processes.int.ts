@@ -74,8 +74,10 @@ test('readers read and follow while another process drives', async () => {
 test('a driver hears of a request from another process within 200 ms of its commit', async () => {
   const { topics, close } = openSqliteLog({ file, keys, mode: 'drive' });
   let heardAt = 0;
-  await topics.consume('eval.requested', 'intake', () => {
-    heardAt = performance.now();
+  await topics.consume('eval.requested', 'intake', {
+    record: () => {
+      heardAt = performance.now();
+    },
   });
   const child = start('inbox');
   expect(Number(await child.line())).toBeGreaterThan(0);
@@ -90,7 +92,7 @@ test('only the inbox takes what a process that does not drive publishes', async 
   const driving = openSqliteLog({ file, keys, mode: 'drive' });
   const reading = openSqliteLog({ file, keys, mode: 'read' });
   await expect(reading.topics.publish('eval.report', 'key', {})).rejects.toMatchObject({ code: 'log_read_only' });
-  const consumer = await reading.topics.consume('eval.report', 'group', () => {});
+  const consumer = await reading.topics.consume('eval.report', 'group', { record: () => {} });
   await expect(consumer.commit(1)).rejects.toMatchObject({ code: 'log_read_only' });
   await reading.log.follow((await startedEvaluation()).parent.evaluation, SILENT);
   await reading.close();

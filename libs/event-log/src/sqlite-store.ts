@@ -100,7 +100,7 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
       return bytes === undefined ? undefined : bytesOf(bytes);
     },
     topicEnd: (topic) => positionOf(get('topicEnd', topic)),
-    topicPage: (topic, after, limit) => all('topicPage', topic, after, limit).map(topicRecordOf),
+    topicPage: (topic, after, limit) => all('topicPage', topic, after, limit).map((row) => topicRecordOf(topic, row)),
     offset: (topic: Topic, group) => positionOf(get('offset', topic, group)),
     watch(changed) {
       let version = pragma(db, 'data_version');
@@ -167,7 +167,7 @@ function recordOf(row: Row): LogRecord {
   };
 }
 
-function topicRecordOf(row: Row): TopicRecord {
+function topicRecordOf(topic: Topic, row: Row): TopicRecord {
   const text = String(row.value);
   let value: JsonValue = text;
   try {
@@ -175,5 +175,5 @@ function topicRecordOf(row: Row): TopicRecord {
   } catch {
     // Written by somebody else. Whoever reads topics checks what comes: it will refuse a text.
   }
-  return { position: positionOf(row), key: String(row.key), value };
+  return { topic, partition: 0, position: positionOf(row), key: String(row.key), value };
 }

@@ -134,6 +134,15 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
         }
       }
     },
+    async endFor() {
+      assertOpen();
+      return store.head();
+    },
+    // A store finds an evaluation's first record by itself.
+    async beginningOf(evaluation) {
+      assertOpen();
+      return store.end(evaluation) === 0 ? null : 0;
+    },
     async putAttachment(bytes) {
       assertOpen();
       const ref = { sha256: sha256Hex(bytes), size: bytes.length };

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import { canonicalJson } from '#lib/ledger';
+import { canonicalJson, type JsonValue } from '#lib/ledger';
 import type { GroupCommit } from './group-commit.js';
 import { tell } from './listening.js';
 import { LogError, type Topic, type TopicRecord, type Topics } from './port.js';
@@ -10,6 +10,11 @@ interface Reader {
   /** Position of the last record delivered. */
   last: number;
   readonly handler: (record: TopicRecord) => void;
+}
+
+/** What a record looks like on `eval.dead-letter`. */
+function letterOf({ topic, position, value }: TopicRecord, code: string, reason: string): JsonValue {
+  return { topic, position, value, code, reason };
 }
 
 /** Consumers of this process. They read from the store, so one that lags costs no memory. */
@@ -51,14 +56,22 @@ export function createTopics(store: Store, commits: GroupCommit, readers: Reader
   const refuse = (what: string): void => {
     throw new LogError('log_read_only', `this process does not drive the database: only the one that does may ${what}`);
   };
+  async function publish(topic: Topic, key: string, value: JsonValue): Promise<number> {
+    if (store.writes === 'inbox' && topic !== 'eval.requested') refuse(`publish to ${topic}`);
+    const json = canonicalJson(value);
+    return new Promise((resolve, reject) => commits.add({ kind: 'publish', topic, key, json, resolve, reject }));
+  }
   return {
-    async publish(topic, key, value) {
-      if (store.writes === 'inbox' && topic !== 'eval.requested') refuse(`publish to ${topic}`);
-      const json = canonicalJson(value);
-      return new Promise((resolve, reject) => commits.add({ kind: 'publish', topic, key, json, resolve, reject }));
+    publish,
+    async refuse(record, code, reason) {
+      await publish('eval.dead-letter', record.key, letterOf(record, code, reason));
     },
     async consume(topic, group, handler) {
-      const reader: Reader = { topic, last: store.offset(topic, group) - 1, handler };
+      const reader: Reader = {
+        topic,
+        last: store.offset(topic, group) - 1,
+        handler: (record) => handler.record(record),
+      };
       readers.add(reader);
       // In a later turn, so that the handler may use what this returns.
       setImmediate(() => readers.deliver(new Set([topic])));
@@ -69,7 +82,7 @@ export function createTopics(store: Store, commits: GroupCommit, readers: Reader
             commits.add({ kind: 'commit', topic, group, position, resolve, reject }),
           );
         },
-        stop: () => readers.remove(reader),
+        stop: async () => readers.remove(reader),
       };
     },
     async *list(topic) {

@@ -9,38 +9,55 @@ export interface Consuming {
   stop(): Promise<void>;
 }
 
-/** Consumes a topic so that the offset never passes unfinished work. */
+/**
+ * Consumes a topic so that the offset never passes unfinished work. `lost` is told of partitions that are another's from now on; what is
+ * finished of them after that is not committed, and one that comes back begins afresh.
+ */
 export async function consumeTracked(
   topics: Topics,
   topic: Topic,
   group: string,
   handler: RecordHandler,
   fatal: (error: unknown) => void,
+  lost: (partitions: readonly number[]) => void = () => {},
 ): Promise<Consuming> {
-  const tracker = new OffsetTracker();
+  const trackers = new Map<number, { readonly tracker: OffsetTracker; committed: number }>();
   let consumer: Consumer | null = null;
-  let committed = -1;
-  let committing = Promise.resolve();
+  const committing = new Set<Promise<void>>();
   let stopped = false;
-  const commit = () => {
-    const position = tracker.committable();
-    if (consumer === null || stopped || position <= committed) return;
-    committed = position;
-    committing = consumer.commit(position).catch(fatal);
+  const commit = (partition: number) => {
+    const tracked = trackers.get(partition);
+    if (consumer === null || stopped || tracked === undefined) return;
+    const position = tracked.tracker.committable();
+    if (position <= tracked.committed) return;
+    tracked.committed = position;
+    const sent = consumer
+      .commit(position, partition)
+      .catch(fatal)
+      .finally(() => committing.delete(sent));
+    committing.add(sent);
   };
-  consumer = await topics.consume(topic, group, (record) => {
-    tracker.began(record.position);
-    handler(record, () => {
-      tracker.finished(record.position);
-      commit();
-    });
+  consumer = await topics.consume(topic, group, {
+    record: (record) => {
+      const { partition, position } = record;
+      const tracked = trackers.get(partition) ?? { tracker: new OffsetTracker(), committed: -1 };
+      trackers.set(partition, tracked);
+      tracked.tracker.began(position);
+      handler(record, () => {
+        tracked.tracker.finished(position);
+        if (trackers.get(partition) === tracked) commit(partition);
+      });
+    },
+    lost: (partitions) => {
+      for (const partition of partitions) trackers.delete(partition);
+      lost(partitions);
+    },
   });
-  commit();
+  for (const partition of trackers.keys()) commit(partition);
   return {
     stop: async () => {
       stopped = true;
-      consumer?.stop();
-      await committing;
+      await Promise.all([consumer?.stop(), ...committing]);
     },
   };
 }

@@ -263,6 +263,7 @@ export async function evaluate(script: Script = {}): Promise<Evaluated> {
     kind: 'eval',
     eval_run_id: evaluation,
     accepted_at: log.now,
+    from: 0,
     request: {
       kind: 'eval',
       requester: 'tests',

@@ -102,9 +102,11 @@ async function watchDeadLetters(
 ): Promise<void> {
   let last = 0;
   for await (const { position } of topics.list('eval.dead-letter')) last = position;
-  await topics.consume('eval.dead-letter', 'truss', ({ position, key, value }) => {
-    if (position <= last || key !== evaluation) return;
-    const { reason } = (value ?? {}) as { reason?: unknown };
-    refused(typeof reason === 'string' ? reason : 'no reason was given');
+  await topics.consume('eval.dead-letter', 'truss', {
+    record: ({ position, key, value }) => {
+      if (position <= last || key !== evaluation) return;
+      const { reason } = (value ?? {}) as { reason?: unknown };
+      refused(typeof reason === 'string' ? reason : 'no reason was given');
+    },
   });
 }

@@ -121,7 +121,13 @@ class Simulation {
       const conflicting = mix.conflict && i > 0;
       this.accept(i === 0 ? chance.below(50) : chance.below(chance.pick([60, 5000])), () => {
         const request = requestOf(scenario, deadline, conflicting ? 1 : 0);
-        return { kind: 'eval', eval_run_id: evaluationOf(request), accepted_at: EPOCH + this.world.now, request };
+        return {
+          kind: 'eval',
+          eval_run_id: evaluationOf(request),
+          accepted_at: EPOCH + this.world.now,
+          from: 0,
+          request,
+        };
       });
     }
     const cancel = (name: string) => () =>
