@@ -21,6 +21,12 @@ export interface LogRecord {
   readonly record: SignedEntry;
 }
 
+/** A record as a scan of the whole log meets it. */
+export interface ScannedRecord extends LogRecord {
+  /** The evaluation's id as the record's key claims it. */
+  readonly evaluation: string;
+}
+
 export interface LogListener {
   /** Every verified entry in log order, at once after it went into `live`. It must not throw, and it must not wait. */
   entry(entry: Entry, joining: Joining, live: LiveChains): void;
