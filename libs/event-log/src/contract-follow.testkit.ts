@@ -47,6 +47,24 @@ export function describeFollow(on: () => LogUnderTest): void {
       expect(heads).toEqual([expected, expected]);
     });
 
+    test('gives each entry the position at which it stands in the records, to early and to late followers', async () => {
+      const { parent, opening, runStarted } = await startedEvaluation();
+      const positions: number[][] = [[], []];
+      const listener = (heard: number[]): LogListener => ({
+        entry: (_entry, _joining, _live, position) => heard.push(position),
+        foreign: (position) => heard.push(position),
+      });
+      await on().log.follow(parent.evaluation, listener(positions[0] as number[]));
+      await on().log.append(opening);
+      await on().putRaw(parent.evaluation, RUBBISH);
+      await on().log.append([runStarted]);
+      await on().log.follow(parent.evaluation, listener(positions[1] as number[]));
+      const stored: number[] = [];
+      for await (const { position } of on().log.records(parent.evaluation)) stored.push(position);
+      expect(stored).toHaveLength(4);
+      expect(positions).toEqual([stored, stored]);
+    });
+
     test('shares one fold among the followers of a process', async () => {
       const { child, opening, runStarted } = await startedEvaluation();
       await on().log.append(opening);

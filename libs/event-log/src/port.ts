@@ -28,8 +28,8 @@ export interface ScannedRecord extends LogRecord {
 }
 
 export interface LogListener {
-  /** Every verified entry in log order, at once after it went into `live`. It must not throw, and it must not wait. */
-  entry(entry: Entry, joining: Joining, live: LiveChains): void;
+  /** Every verified entry in log order, at once after it went into `live`, with its position. It must not throw, and it must not wait. */
+  entry(entry: Entry, joining: Joining, live: LiveChains, position: number): void;
   /** A record that no trusted key signed, or whose signer wrote no entry of this format. */
   foreign?(position: number, reason: string): void;
 }

@@ -84,7 +84,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
       const tail = use(evaluation);
       // An object of its own, so that one listener may follow twice.
       const follower: LogListener = {
-        entry: (entry, joining, live) => listener.entry(entry, joining, live),
+        entry: (entry, joining, live, position) => listener.entry(entry, joining, live, position),
         foreign: (position, reason) => listener.foreign?.(position, reason),
       };
       try {

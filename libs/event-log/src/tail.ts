@@ -70,7 +70,7 @@ export class Tail {
     const joining = fold(this.live, entry);
     this.#verified.add(entry.hash);
     this.position = position;
-    for (const follower of this.#followers) tell(() => follower.entry(entry, joining, this.live));
+    for (const follower of this.#followers) tell(() => follower.entry(entry, joining, this.live, position));
     return joining;
   }
 
@@ -98,7 +98,7 @@ export class Tail {
         if (read.kind === 'foreign') tell(() => listener.foreign?.(position, read.reason));
         else {
           const joining = fold(own, read.entry);
-          if (read.kind === 'entry') tell(() => listener.entry(read.entry, joining, own));
+          if (read.kind === 'entry') tell(() => listener.entry(read.entry, joining, own, position));
           else tell(() => listener.foreign?.(position, read.reason));
         }
       }
