@@ -3,7 +3,8 @@ import { LogError } from '#lib/event-log';
 import type { EvaluationState, EvalRequested } from '#lib/evaluation';
 import type { EvalRunId } from '#lib/ledger';
 import type { Context } from './commands/context.js';
-import { dbOption, evaluationId, lookInto, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
+import { evaluationId, lookInto, notFound, type ReadDatabase, requestOf, withDatabase } from './database.js';
+import { dbOption, filePlace } from './place.js';
 import { drive } from './evaluate/drive.js';
 import { type CliError, EXIT, type ExitCode, stoppedError, usageError } from './exit-codes.js';
 import { oneLine, plural } from './format.js';
@@ -17,23 +18,23 @@ const LOOK_MS = 200;
 
 /** `truss cancel`: asks the process that drives the database, or drives the evaluation itself just to its close. */
 export async function runCancel(id: string, reason: string, { db, terminal: { out } }: Context): Promise<ExitCode> {
-  const evaluation = evaluationId(id, db);
-  const request = await lookInto(db, id, async (database) => {
+  const evaluation = evaluationId(id, filePlace(db));
+  const request = await lookInto(filePlace(db), id, async (database) => {
     const known = await requestOf(database, evaluation);
     const state = await readParent(database, evaluation);
-    if (known === null && state.started === null) throw notFound(id, db);
+    if (known === null && state.started === null) throw notFound(id, filePlace(db));
     assertOpen(state, id);
     return known;
   });
-  if (request === null) throw notFound(id, db);
+  if (request === null) throw notFound(id, filePlace(db));
   const message = { kind: 'cancel', eval_run_id: evaluation, reason } as const;
   let state: EvaluationState | null;
   try {
     await driveToClose(evaluation, request, message, db);
-    state = await withDatabase(db, (database) => readParent(database, evaluation));
+    state = await withDatabase(filePlace(db), (database) => readParent(database, evaluation));
   } catch (error) {
     if (!(error instanceof LogError && error.code === 'log_busy')) throw error;
-    state = await withDatabase(db, async (database) => {
+    state = await withDatabase(filePlace(db), async (database) => {
       await database.topics.publish('eval.requested', evaluation, message);
       return closeOf(database, evaluation);
     });

@@ -4,7 +4,7 @@ import { acceptedSchema, type EvalAccepted, evalRequestedSchema, evaluationOf } 
 import { KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
 import { type EvalRunId, isEvalRunId, openTrustStore, type TrustStore } from '#lib/ledger';
 import { CliError, EXIT, usageError } from './exit-codes.js';
-import { shellWord } from './format.js';
+import { filePlace, type Place } from './place.js';
 
 /** Who holds the keys that the embedded mode makes. */
 export const OPERATOR = 'local';
@@ -14,13 +14,8 @@ export function keysFolder(db: string): string {
   return `${db}.keys`;
 }
 
-/** The options that repeat which database a command was about, for a hint that can be pasted. */
-export function dbOption(db: string): string {
-  return `--db ${shellWord(db)}`;
-}
-
 export interface ReadDatabase extends OpenLog {
-  readonly db: string;
+  readonly place: Place;
   readonly trust: TrustStore;
   readonly keys: ReturnType<typeof openTrustStore>;
 }
@@ -43,19 +38,19 @@ export function openToRead(db: string): ReadDatabase {
   if (trust.keys.length === 0)
     throw usageError(`the trust store ${trusted} holds no key, so nothing can be checked: put back the one of ${db}`);
   const keys = openTrustStore(trust);
-  return { ...openSqliteLog({ file: db, keys, mode: 'read' }), db, trust, keys };
+  return { ...openSqliteLog({ file: db, keys, mode: 'read' }), place: filePlace(db), trust, keys };
 }
 
 /** Opens to read, does the work and closes, whatever comes of it. */
-export async function withDatabase<T>(db: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
-  return closing(openToRead(db), work);
+export async function withDatabase<T>(place: Place, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
+  return closing(await place.open(), work);
 }
 
 /** The same for one evaluation or run: where there is no database, there is no such evaluation either. */
-export async function lookInto<T>(db: string, id: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
+export async function lookInto<T>(place: Place, id: string, work: (database: ReadDatabase) => Promise<T>): Promise<T> {
   let database: ReadDatabase;
   try {
-    database = openToRead(db);
+    database = await place.open();
   } catch (error) {
     if (!(error instanceof LogError && error.code === 'log_missing')) throw error;
     throw new CliError(EXIT.notFound, `there is no evaluation ${id}: ${error.message}`, { cause: error });
@@ -71,16 +66,16 @@ async function closing<T>(database: ReadDatabase, work: (database: ReadDatabase)
   }
 }
 
-export function notFound(id: string, db: string): CliError {
+export function notFound(id: string, { name, option }: Place): CliError {
   return new CliError(
     EXIT.notFound,
-    `there is no evaluation ${id} in ${db}: \`truss list ${dbOption(db)}\` shows what there is`,
+    `there is no evaluation ${id} in ${name}: \`truss list ${option}\` shows what there is`,
   );
 }
 
 /** @throws CliError `not found` for what is no id of an evaluation at all */
-export function evaluationId(text: string, db: string): EvalRunId {
-  if (!isEvalRunId(text)) throw notFound(text, db);
+export function evaluationId(text: string, place: Place): EvalRunId {
+  if (!isEvalRunId(text)) throw notFound(text, place);
   return text;
 }
 

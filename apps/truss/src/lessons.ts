@@ -22,9 +22,9 @@ interface Learned {
 
 /** `truss lessons list`. */
 export async function listLessons(id: string, { json }: { json?: boolean }, context: Context): Promise<ExitCode> {
-  const { db, terminal } = context;
+  const { place, terminal } = context;
   const { out } = terminal;
-  const learned = await lookInto(db, id, (database) => lessonsOf(id, database));
+  const learned = await lookInto(place, id, (database) => lessonsOf(id, database));
   if (json === true) {
     for (const { ref, lesson, count } of learned)
       await out.write(`${JSON.stringify({ lesson: ref, ...lesson, counters: count })}\n`);
@@ -55,9 +55,9 @@ export async function listLessons(id: string, { json }: { json?: boolean }, cont
 export async function exportLessons(
   id: string,
   { output }: { output?: string },
-  { db, terminal }: Context,
+  { place, terminal }: Context,
 ): Promise<ExitCode> {
-  const learned = await lookInto(db, id, (database) => lessonsOf(id, database));
+  const learned = await lookInto(place, id, (database) => lessonsOf(id, database));
   const proofs = learned.flatMap(({ proof }) => (proof === undefined ? [] : [proof]));
   if (proofs.length === 0)
     throw usageError(`no run of ${id} promoted a lesson that its ledger can prove: there is nothing to export`);
@@ -80,7 +80,7 @@ export async function exportLessons(
 
 /** The promoted lessons of all anchored runs, in the order in which their runs were anchored. */
 async function lessonsOf(id: string, database: ReadDatabase): Promise<Learned[]> {
-  const evaluation: EvalRunId = evaluationId(id, database.db);
+  const evaluation: EvalRunId = evaluationId(id, database.place);
   const keeper = new ProofKeeper();
   const counters = new LessonCounters();
   const held: HeldLesson[] = [];
@@ -95,6 +95,6 @@ async function lessonsOf(id: string, database: ReadDatabase): Promise<Learned[]>
     },
   });
   following.stop();
-  if (entries === 0 && (await requestOf(database, evaluation)) === null) throw notFound(id, database.db);
+  if (entries === 0 && (await requestOf(database, evaluation)) === null) throw notFound(id, database.place);
   return held.map(({ ref, lesson }) => ({ ref, lesson, count: counters.of(ref), proof: keeper.proof(ref) }));
 }

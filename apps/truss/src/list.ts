@@ -1,5 +1,3 @@
-import { realpathSync } from 'node:fs';
-import { isDriven } from '#lib/event-log';
 import {
   acceptedSchema,
   type EvaluationState,
@@ -30,15 +28,15 @@ interface Row {
 }
 
 /** `truss list`. */
-export async function runList({ json }: { json?: boolean }, { db, terminal: { out } }: Context): Promise<ExitCode> {
-  return withDatabase(db, async (database) => {
+export async function runList({ json }: { json?: boolean }, { place, terminal: { out } }: Context): Promise<ExitCode> {
+  return withDatabase(place, async (database) => {
     const rows = await rowsOf(database);
     if (json === true) {
       for (const row of rows) await out.write(`${JSON.stringify(row)}\n`);
       return EXIT.done;
     }
     if (rows.length === 0) {
-      await out.write(`No evaluation in ${db} yet. Start one: truss eval --contract FILE --repeats 3\n`);
+      await out.write(`No evaluation in ${place.name} yet. Start one: truss eval --contract FILE --repeats 3\n`);
       return EXIT.done;
     }
     const head = ['id', 'contract', 'state', 'runs', 'verdict', 'started'];
@@ -65,7 +63,7 @@ export async function runList({ json }: { json?: boolean }, { db, terminal: { ou
 }
 
 async function rowsOf(database: ReadDatabase): Promise<Row[]> {
-  const driven = isDriven(realpathSync(database.db));
+  const driven = await database.place.isDriven();
   const rows: Row[] = [];
   const seen = new Set<EvalRunId>();
   for await (const evaluation of database.log.evaluations()) {

@@ -9,12 +9,12 @@ import { attachmentLine, attachmentsIn, entryLine } from './lines.js';
 export async function runExport(
   id: string,
   { output }: { output: string },
-  { db, terminal }: Context,
+  { place, terminal }: Context,
 ): Promise<ExitCode> {
   const draft = `${output}.part`;
   try {
-    const counts = await lookInto(db, id, async (database) => {
-      const evaluation = evaluationId(id, db);
+    const counts = await lookInto(place, id, async (database) => {
+      const evaluation = evaluationId(id, place);
       const file = await open(draft, 'w').catch((error: unknown) => {
         throw usageError(
           `${output} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
@@ -28,7 +28,7 @@ export async function runExport(
           else attachments += 1;
           await file.write(line);
         }
-        if (entries === 0) throw notFound(id, db);
+        if (entries === 0) throw notFound(id, place);
         return { entries, attachments };
       } finally {
         await file.close();

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
+import { filePlace, type Place } from '../place.js';
 import { openTerminal, type Terminal } from '../terminal.js';
 
 /** What every command is given besides its own options. */
 export interface Context {
+  /** The database file. @throws CliError where a cluster was named, and the command works on a file only */
   readonly db: string;
+  /** Where evaluations are read. */
+  readonly place: Place;
   readonly terminal: Terminal;
 }
 
@@ -23,7 +27,7 @@ export function theTerminal(): Terminal {
 
 export function contextOf(command: Command): Context {
   const { db } = command.optsWithGlobals<GlobalOptions>();
-  return { db, terminal: theTerminal() };
+  return { db, place: filePlace(db), terminal: theTerminal() };
 }
 
 /** The examples at the end of a command's help. */

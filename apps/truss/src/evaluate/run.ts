@@ -6,7 +6,8 @@ import { type EvalReport, type EvalRequested, evaluationOf, plannedRuns, request
 import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
-import { dbOption, evaluationId, lookInto, notFound, requestOf, withDatabase } from '../database.js';
+import { evaluationId, lookInto, notFound, requestOf, withDatabase } from '../database.js';
+import { dbOption, filePlace } from '../place.js';
 import { CliError, EXIT, type ExitCode, stoppedError, usageError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
 import { barReporter } from '../progress/bar.js';
@@ -82,7 +83,9 @@ async function driven(asked: Asked, flags: RunFlags, { db, terminal }: Context):
 
 /** How an evaluation ended that is over already: that is read, and nobody need drive it. */
 async function endBefore(evaluation: EvalRunId, db: string): Promise<Driven | null> {
-  const { started, closed, report, anchors } = await withDatabase(db, (database) => readParent(database, evaluation));
+  const { started, closed, report, anchors } = await withDatabase(filePlace(db), (database) =>
+    readParent(database, evaluation),
+  );
   const planned = started === null ? null : plannedRuns(started.body.plan);
   if (report !== null)
     return { end: { kind: 'reported', ref: report.ref, report: report.body }, done: anchors, planned };
@@ -121,7 +124,7 @@ async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
 /** What an earlier `--request-id` asked for: asked again, it names the same evaluation. */
 async function earlierRequest(id: string | undefined, db: string): Promise<EvalRequested | null> {
   if (id === undefined || !existsSync(db)) return null;
-  return withDatabase(db, (database) => requestOf(database, evalRunId('local', id)));
+  return withDatabase(filePlace(db), (database) => requestOf(database, evalRunId('local', id)));
 }
 
 async function resumed(flags: RunFlags, db: string): Promise<Asked> {
@@ -133,9 +136,9 @@ async function resumed(flags: RunFlags, db: string): Promise<Asked> {
       `${flag} cannot be given with --resume: the plan of ${id} is fixed. Leave it out, or start a new evaluation`,
     );
   }
-  const evaluation = evaluationId(id, db);
-  const request = await lookInto(db, id, (database) => requestOf(database, evaluation));
-  if (request === null) throw notFound(id, db);
+  const evaluation = evaluationId(id, filePlace(db));
+  const request = await lookInto(filePlace(db), id, (database) => requestOf(database, evaluation));
+  if (request === null) throw notFound(id, filePlace(db));
   return { evaluation, request, lessons: [], known: true };
 }
 

@@ -1,5 +1,5 @@
 import { type EvalReport, isComparable, type ReportArm } from '#lib/evaluation';
-import { dbOption } from '../database.js';
+import { dbOption } from '../place.js';
 import { dollars, percent, plural, signed, table, whole } from '../format.js';
 import type { Output } from '../terminal.js';
 

@@ -7,6 +7,7 @@ import type { Context } from '../commands/context.js';
 import { runEval } from '../evaluate/run.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
 import { plural } from '../format.js';
+import { filePlace } from '../place.js';
 import type { Output, Terminal } from '../terminal.js';
 import { CODING_AGENT } from './coding-agent.js';
 import { COMMAND } from './command.js';
@@ -78,16 +79,17 @@ async function writeAll(folder: string, files: StartFiles): Promise<void> {
 
 /** The verdicts of one pair of runs, with a database of its own that is gone afterwards. */
 async function runOnePair(contract: string): Promise<string> {
-  const place = await mkdtemp(join(tmpdir(), 'truss-init-'));
+  const folder = await mkdtemp(join(tmpdir(), 'truss-init-'));
+  const db = join(folder, 'truss.db');
   try {
     let printed = '';
     const keep = (text: string): void => void (printed += text);
     const terminal: Terminal = { out: silent(keep), err: silent(() => {}) };
-    await runEval({ contract, repeats: 1, progress: 'plain' }, { db: join(place, 'truss.db'), terminal });
+    await runEval({ contract, repeats: 1, progress: 'plain' }, { db, place: filePlace(db), terminal });
     const { arms } = reportSchema.parse(JSON.parse(printed));
     return arms.map(({ arm, children: [child] }) => `${arm} ${child?.verdict ?? 'did not run'}`).join(', ');
   } finally {
-    await rm(place, { recursive: true, force: true, maxRetries: 5 });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

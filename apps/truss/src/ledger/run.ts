@@ -21,17 +21,18 @@ import { describeEntry } from './describe.js';
 export async function runLedger(
   id: string,
   { json }: { json?: boolean },
-  { db, terminal }: Context,
+  { place, terminal }: Context,
 ): Promise<ExitCode> {
-  return lookInto(db, id, async (database) => {
-    if (!isEvalRunId(id) && !isChildRunId(id)) throw notFound(id, db);
+  return lookInto(place, id, async (database) => {
+    if (!isEvalRunId(id) && !isChildRunId(id)) throw notFound(id, place);
     const evaluation: EvalRunId = isEvalRunId(id) ? id : parseChildRunId(id).eval;
     const wanted = (entry: Entry) => isEvalRunId(id) || entry.ledger === id;
     const { found, foreign } =
       json === true
         ? await printJson(database, evaluation, wanted, terminal.out)
         : await printText(database, evaluation, wanted, terminal.out);
-    if (found === 0 && (isChildRunId(id) || (await requestOf(database, evaluation)) === null)) throw notFound(id, db);
+    if (found === 0 && (isChildRunId(id) || (await requestOf(database, evaluation)) === null))
+      throw notFound(id, place);
     if (foreign > 0) {
       await terminal.err.write(
         `${plural(foreign, 'record')} in the log ${foreign === 1 ? 'is no entry' : 'are no entries'}: truss verify ${evaluation} says more\n`,

@@ -18,9 +18,13 @@ export interface VerifyFlags {
 }
 
 /** `truss verify`: the same answer for anybody who has the records and trusts the same keys. */
-export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: { out } }: Context): Promise<ExitCode> {
-  return lookInto(db, id, async (database) => {
-    const evaluation = evaluationId(id, db);
+export async function runVerify(
+  id: string,
+  flags: VerifyFlags,
+  { place, terminal: { out } }: Context,
+): Promise<ExitCode> {
+  return lookInto(place, id, async (database) => {
+    const evaluation = evaluationId(id, place);
     const { log, trust } = database;
     const result = await verify({
       evaluation,
@@ -30,7 +34,7 @@ export async function runVerify(id: string, flags: VerifyFlags, { db, terminal: 
       ...(flags.expectHead === undefined ? {} : { expectHead: flags.expectHead }),
     });
     // Records that no trusted key signed are worth telling of; where there is nothing at all, the id is wrong.
-    if (result.result === 'not_found' && result.met.foreign === 0 && flags.json !== true) throw notFound(id, db);
+    if (result.result === 'not_found' && result.met.foreign === 0 && flags.json !== true) throw notFound(id, place);
     const siblings = await siblingsOf(database, evaluation);
     if (flags.json === true) {
       const { evaluation: eval_run_id, ...rest } = result;
