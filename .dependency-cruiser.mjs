@@ -2,7 +2,7 @@
 // takes the types of Node away from these libs, and the override for them in .oxlintrc.json).
 const PURE = 'libs/(ledger|verification|evaluation|statistics|protocol|lessons)/';
 const PURE_CORE = 'libs/child-run/src/(core|decide|decide-calls|actions)[.]ts$';
-const TESTS = '[.](unit|int|e2e|testkit)[.]ts$';
+const TESTS = '[.](unit|int|e2e|stack|testkit)[.]ts$';
 const TEST_TREES = '^(test|bench)/';
 const NODE_CRYPTO = '^libs/ledger/src/ed25519/node[.]ts$';
 /** Bundled facts (shapes and ports) of libs that do I/O: a pure lib may name their types, and no more. */
@@ -43,7 +43,7 @@ export default {
     {
       name: 'tests-import-an-index-or-a-testkit',
       severity: 'error',
-      from: { path: '^(?:libs|apps)/([^/]+)/.*[.](unit|int|e2e|testkit)[.]ts$' },
+      from: { path: '^(?:libs|apps)/([^/]+)/.*[.](unit|int|e2e|stack|testkit)[.]ts$' },
       to: {
         path: '^(libs|apps)/[^/]+/',
         pathNot: [
