@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 5;
 /** A committed position waits this long for something else to be written: a restart only does again what lies between. */
 const POSITION_WAIT_MS = 20;
 
-/** One transaction, and so one wait for the disk, for everything that was queued in a turn. */
+/** One transaction, and so one wait for the disk, for everything that was queued while the last one waited for it. */
 export class GroupCommit {
   /** Appends whose signatures are being checked: a group waits for them, but no longer than the last commit took. */
   expecting = 0;
@@ -27,7 +27,10 @@ export class GroupCommit {
   #waiting: NodeJS.Timeout | undefined;
   #unhurried: NodeJS.Timeout | undefined;
   #commitMs = 0;
-  #closed = false;
+  /** The transaction that waits for the disk. Never rejects. */
+  #syncing: Promise<void> | null = null;
+  /** Why nothing more is taken. */
+  #refused: unknown = null;
 
   constructor(
     private readonly store: Store,
@@ -35,19 +38,22 @@ export class GroupCommit {
   ) {}
 
   add(work: Work): void {
-    if (this.#closed) return work.reject(closed());
+    if (this.#refused !== null) return work.reject(this.#refused);
     this.#queue.push(work);
     this.#schedule();
   }
 
   /** Writes what is queued; refuses what comes later. */
-  close(): void {
-    this.#closed = true;
-    while (this.#queue.length > 0) this.#flush();
+  async close(): Promise<void> {
+    this.#refused ??= closed();
+    do {
+      this.#flush();
+      await this.#syncing;
+    } while (this.#queue.length > 0);
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#queue.length === 0) return;
+    if (this.#syncing !== null || this.#scheduled || this.#queue.length === 0) return;
     if (this.#queue.every(({ kind }) => kind === 'commit')) {
       this.#unhurried ??= setTimeout(() => this.#flush(), POSITION_WAIT_MS);
       return;
@@ -66,6 +72,7 @@ export class GroupCommit {
     this.#waiting = undefined;
     this.#unhurried = undefined;
     this.#scheduled = false;
+    if (this.#syncing !== null) return;
     const group = this.#takeGroup();
     if (group.length === 0) return;
     let written: Written[] = [];
@@ -91,9 +98,27 @@ export class GroupCommit {
       for (const work of [...group, ...this.#queue.splice(0)]) work.reject(error);
       return;
     }
-    this.#commitMs = performance.now() - begun;
     for (const work of lost) work.resolve('lost');
     this.#readBehind(behind);
+    const synced = written.length === 0 ? null : this.store.sync();
+    if (synced === null) return this.#isDurable(written, begun);
+    this.#syncing = synced.then(
+      () => this.#isDurable(written, begun),
+      (error: unknown) => this.#isUnsure(written, error),
+    );
+  }
+
+  /** Written, but nobody knows whether it would outlast a power cut, and what comes later rests on it. */
+  #isUnsure(written: readonly Written[], error: unknown): void {
+    this.#syncing = null;
+    this.#refused ??= error;
+    for (const { work } of written) work.reject(error);
+    for (const work of this.#queue.splice(0)) work.reject(error);
+  }
+
+  #isDurable(written: readonly Written[], begun: number): void {
+    this.#syncing = null;
+    this.#commitMs = performance.now() - begun;
     try {
       this.#confirm(written);
     } catch (error) {

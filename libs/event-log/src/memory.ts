@@ -25,6 +25,7 @@ export class MemoryStore {
         write(this.#writes);
         this.#announce();
       },
+      sync: () => null,
       end: (evaluation) => this.#byEvaluation.get(evaluation)?.at(-1)?.position ?? 0,
       head: () => this.#records.length,
       page: (evaluation, after, limit) => pageOf(this.#byEvaluation.get(evaluation) ?? [], after, limit),

@@ -1,17 +1,20 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type EvalRunId, type JsonValue, type KeyId, utf8 } from '#lib/ledger';
 import type { LogRecord, Topic, TopicRecord } from './port.js';
+import type { Disk } from './sqlite-disk.js';
 import { asLogError } from './sqlite-errors.js';
 import { pragma } from './sqlite-schema.js';
 import type { Store, Writes } from './store.js';
 
 /** How often another process's writes are looked for. */
 const POLL_MS = 100;
+/** Above every position. */
+const NONE = Number.MAX_SAFE_INTEGER;
 
 const SQL = {
-  end: 'SELECT max(position) AS position FROM entries WHERE eval = ?',
-  head: 'SELECT max(position) AS position FROM entries',
-  page: 'SELECT position, payload_type, payload, keyid, signature FROM entries WHERE eval = ? AND position > ? ORDER BY position LIMIT ?',
+  end: 'SELECT max(position) AS position FROM entries WHERE eval = ? AND position < ?',
+  head: 'SELECT max(position) AS position FROM entries WHERE position < ?',
+  page: 'SELECT position, payload_type, payload, keyid, signature FROM entries WHERE eval = ? AND position > ? AND position < ? ORDER BY position LIMIT ?',
   range:
     'SELECT position, payload_type, payload, keyid, signature FROM entries WHERE position BETWEEN ? AND ? ORDER BY position',
   evaluations: 'SELECT eval, position FROM evaluations WHERE position > ? ORDER BY position LIMIT ?',
@@ -38,11 +41,15 @@ interface SqliteStoreOptions {
   readonly writes: Store['writes'];
   /** The connection to write through, opened when it is first needed. */
   readonly writer: () => DatabaseSync;
+  /** Waits for the disk, where the writer does not at each commit. */
+  readonly disk: Pick<Disk, 'sync'> | null;
   readonly onClose: () => void;
 }
 
 /** The tables of an opened database as a store. */
-export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOptions): Store {
+export function sqliteStore({ file, db, writes, writer, disk, onClose }: SqliteStoreOptions): Store {
+  /** Position of the first entry that is not durable yet. */
+  let hidden = NONE;
   const read = statements(() => db, SQL);
   const write = statements(writer, WRITE_SQL);
 
@@ -61,6 +68,7 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
   const tx: Writes = {
     entry(evaluation, { payloadType, payload, keyid, signature }, first) {
       const position = run('entry', evaluation, payloadType, payload, keyid, signature);
+      if (disk !== null) hidden = Math.min(hidden, position);
       if (first) run('evaluation', evaluation, position);
       return position;
     },
@@ -83,12 +91,19 @@ export function sqliteStore({ file, db, writes, writer, onClose }: SqliteStoreOp
           connection.exec('COMMIT');
         } catch (error) {
           rollBack(connection);
+          hidden = NONE;
           throw error;
         }
       }),
-    end: (evaluation) => positionOf(get('end', evaluation)),
-    head: () => positionOf(get('head')),
-    page: (evaluation, after, limit) => all('page', evaluation, after, limit).map(recordOf),
+    sync() {
+      if (disk === null) return null;
+      return disk.sync().then(() => {
+        hidden = NONE;
+      });
+    },
+    end: (evaluation) => positionOf(get('end', evaluation, hidden)),
+    head: () => positionOf(get('head', hidden)),
+    page: (evaluation, after, limit) => all('page', evaluation, after, hidden, limit).map(recordOf),
     range: (from, to) => all('range', from, to).map(recordOf),
     evaluations: (after, limit) =>
       all('evaluations', after, limit).map((row) => ({

@@ -172,7 +172,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
       unwatch();
       readers.clear();
       try {
-        commits.close();
+        await commits.close();
       } finally {
         store.close();
       }

@@ -3,8 +3,13 @@ import type { LogRecord, Topic, TopicRecord } from './port.js';
 
 /** What an adapter in one address space stores. Every call is synchronous; positions begin at 1. */
 export interface Store {
-  /** Runs the writes as one durable whole. @throws LogError with nothing changed */
+  /** Runs the writes as one whole, durable when `sync` has resolved. None begins before that. @throws LogError with nothing changed */
   transaction(write: (tx: Writes) => void): void;
+  /**
+   * Resolves when the transaction is durable; until then only `range` shows its entries. `null` where it is already.
+   * @throws LogError where nobody can say whether it is: nothing may be written after that
+   */
+  sync(): Promise<void> | null;
   /** Position of the evaluation's last record, 0 where there is none. */
   end(evaluation: EvalRunId): number;
   /** Position of the last record of all, 0 where there is none. */
