@@ -1,0 +1,92 @@
+/** A setting as a person reads of it: `docs/operations.md` lists exactly these. */
+export interface Variable {
+  readonly meaning: string;
+  /** What holds when it is not set; absent: it must be set where it is needed. */
+  readonly otherwise?: string;
+  /** Is a secret: `NAME_FILE` may name a file that holds it. */
+  readonly secret?: true;
+}
+
+/** Every variable that a service reads. */
+export const VARIABLES = {
+  TRUSS_BROKERS: { meaning: 'brokers to begin with, `host:port,host:port` (`--brokers`)' },
+  TRUSS_REGISTRY: {
+    meaning: 'URL of the Confluent-compatible schema registry; a user name may stand in it (`--registry`)',
+  },
+  TRUSS_REDIS: { meaning: '`redis://` or, for TLS, `rediss://` URL; a user name may stand in it (`--redis`)' },
+  TRUSS_PREFIX: {
+    meaning: 'what all names of topics, subjects, groups and Redis keys begin with: the cell (`--prefix`)',
+    otherwise: 'nothing',
+  },
+
+  TRUSS_TLS_CA_FILE: { meaning: 'PEM file of the authorities that sign for the servers', otherwise: 'those of Node' },
+  TRUSS_TLS_CERT_FILE: { meaning: 'PEM file of the certificate that the service shows', otherwise: 'none' },
+  TRUSS_TLS_KEY_FILE: { meaning: 'PEM file of its private key', otherwise: 'none' },
+
+  TRUSS_KAFKA_TLS: {
+    meaning: '`true` or `false`: whether the brokers are reached by TLS',
+    otherwise: '`true` with SASL or a TRUSS_KAFKA_TLS_… file, else `false`',
+  },
+  TRUSS_KAFKA_TLS_CA_FILE: { meaning: 'as TRUSS_TLS_CA_FILE, for the brokers', otherwise: 'TRUSS_TLS_CA_FILE' },
+  TRUSS_KAFKA_TLS_CERT_FILE: { meaning: 'as TRUSS_TLS_CERT_FILE, for the brokers', otherwise: 'TRUSS_TLS_CERT_FILE' },
+  TRUSS_KAFKA_TLS_KEY_FILE: { meaning: 'as TRUSS_TLS_KEY_FILE, for the brokers', otherwise: 'TRUSS_TLS_KEY_FILE' },
+  TRUSS_KAFKA_SASL_MECHANISM: {
+    meaning: '`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`',
+    otherwise: 'no SASL',
+  },
+  TRUSS_KAFKA_SASL_USERNAME: { meaning: 'the principal of PLAIN and SCRAM' },
+  TRUSS_KAFKA_SASL_PASSWORD: { meaning: 'its password', secret: true },
+  TRUSS_KAFKA_OAUTH_TOKEN_FILE: {
+    meaning: 'OAUTHBEARER: a file that holds the token, read again for every connection',
+    otherwise: 'client credentials',
+  },
+  TRUSS_KAFKA_OAUTH_TOKEN_URL: { meaning: 'OAUTHBEARER: where client credentials are changed for a token' },
+  TRUSS_KAFKA_OAUTH_CLIENT_ID: { meaning: 'OAUTHBEARER: the client' },
+  TRUSS_KAFKA_OAUTH_CLIENT_SECRET: { meaning: 'OAUTHBEARER: its secret', secret: true },
+  TRUSS_KAFKA_OAUTH_SCOPE: { meaning: 'OAUTHBEARER: the scope that is asked for', otherwise: 'none' },
+
+  TRUSS_REGISTRY_USERNAME: { meaning: 'user of the registry', otherwise: 'the one in the URL, else none' },
+  TRUSS_REGISTRY_PASSWORD: { meaning: 'its password', otherwise: 'none', secret: true },
+  TRUSS_REGISTRY_TLS_CA_FILE: { meaning: 'as TRUSS_TLS_CA_FILE, for the registry', otherwise: 'TRUSS_TLS_CA_FILE' },
+  TRUSS_REGISTRY_TLS_CERT_FILE: {
+    meaning: 'as TRUSS_TLS_CERT_FILE, for the registry',
+    otherwise: 'TRUSS_TLS_CERT_FILE',
+  },
+  TRUSS_REGISTRY_TLS_KEY_FILE: { meaning: 'as TRUSS_TLS_KEY_FILE, for the registry', otherwise: 'TRUSS_TLS_KEY_FILE' },
+
+  TRUSS_REDIS_USERNAME: { meaning: 'user of Redis', otherwise: 'the one in the URL, else none' },
+  TRUSS_REDIS_PASSWORD: { meaning: 'its password', otherwise: 'none', secret: true },
+  TRUSS_REDIS_TLS_CA_FILE: { meaning: 'as TRUSS_TLS_CA_FILE, for Redis', otherwise: 'TRUSS_TLS_CA_FILE' },
+  TRUSS_REDIS_TLS_CERT_FILE: { meaning: 'as TRUSS_TLS_CERT_FILE, for Redis', otherwise: 'TRUSS_TLS_CERT_FILE' },
+  TRUSS_REDIS_TLS_KEY_FILE: { meaning: 'as TRUSS_TLS_KEY_FILE, for Redis', otherwise: 'TRUSS_TLS_KEY_FILE' },
+
+  TRUSS_TRUST_FILE: { meaning: 'the trust store `trust.json`: whose signatures count' },
+  TRUSS_COORDINATOR_KEY_FILE: {
+    meaning: 'private key of the coordinator; a process needs those of its own roles only',
+  },
+  TRUSS_EXECUTOR_KEY_FILE: { meaning: 'private key of the executor' },
+  TRUSS_PROJECTOR_KEY_FILE: { meaning: 'private key of the projector' },
+
+  TRUSS_CONCURRENCY: { meaning: 'how many child runs an executor has under way at once, 1 to 1024', otherwise: '4' },
+  TRUSS_LEASE_TIME: {
+    meaning: 'how long a run may be silent before another executor takes it up: `1s` to `10m`',
+    otherwise: '`10s`',
+  },
+  TRUSS_HTTP_HOST: { meaning: 'address of `/health` and `/metrics`', otherwise: '`127.0.0.1`' },
+  TRUSS_HTTP_PORT: { meaning: 'its port; `0` takes a free one and logs it', otherwise: '9464' },
+  TRUSS_LOG_LEVEL: {
+    meaning: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+    otherwise: '`info`',
+  },
+  TRUSS_OTLP_ENDPOINT: {
+    meaning: 'base URL of an OTLP/HTTP collector, to which traces go (`/v1/traces` is added)',
+    otherwise: 'no traces',
+  },
+  TRUSS_OTLP_HEADERS: { meaning: 'headers for it, `name=value,name=value`', otherwise: 'none', secret: true },
+} as const satisfies Readonly<Record<string, Variable>>;
+
+export type VariableName = keyof typeof VARIABLES;
+/** The names of the secrets: each may come as itself or by a file. */
+export type SecretName = {
+  [K in VariableName]: (typeof VARIABLES)[K] extends { readonly secret: true } ? K : never;
+}[VariableName];
