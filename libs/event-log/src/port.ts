@@ -76,6 +76,7 @@ export const TOPICS = [
   'eval.accepted',
   'eval.child-run.commands',
   'eval.index',
+  'eval.contract',
   'eval.report',
   'eval.dead-letter',
 ] as const;
