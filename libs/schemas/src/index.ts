@@ -1,0 +1,12 @@
+export { type CloudEvent, cloudEventHeaders, CONTENT_TYPE, EVENT_TYPES } from './cloud-events.js';
+export {
+  type AttachmentChunk,
+  subjectOf,
+  type TopicCodec,
+  WIRE_TOPICS,
+  type WireTopic,
+  type WireValue,
+  type WireValues,
+} from './codec.js';
+export type { RegistryConnection } from './connection.js';
+export { SchemaError, type SchemaErrorCode } from './errors.js';
