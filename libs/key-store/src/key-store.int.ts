@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createKeys, openKeyStore, readTrustStore, trustFile } from './key-store.js';
+import { createKeys, openKeyStore, openSigner, readTrustStore, trustFile } from './key-store.js';
 
 function keysFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'truss-keys-'));
@@ -74,7 +75,7 @@ test('a private key of another trust store, and one that is no key, are refused'
   createKeys(other, 'local');
   const file = join(folder, 'executor.key');
   writeFileSync(file, readFileSync(join(other, 'executor.key')));
-  expect(() => openKeyStore(folder, 'local')).toThrow(/not an active key of the trust store beside it/);
+  expect(() => openKeyStore(folder, 'local')).toThrow(/not an active key of the trust store that belongs to it/);
   writeFileSync(file, 'nonsense');
   expect(() => openKeyStore(folder, 'local')).toThrow(/not an Ed25519 key/);
 });
@@ -86,4 +87,18 @@ test('a trust store that is none is refused with its path', () => {
   expect(() => readTrustStore(trustFile(folder))).toThrow(
     expect.objectContaining({ code: 'trust_broken', message: expect.stringContaining(trustFile(folder)) }),
   );
+});
+
+test('a service opens the key of its role alone; its group may read the file, and nobody else', () => {
+  const folder = keysFolder();
+  const trust = createKeys(folder, 'local');
+  const file = join(folder, 'projector.key');
+  const both = openKeyStore(folder, 'local').signers.projector.keyId;
+  chmodSync(file, 0o440);
+  expect(openSigner(file, 'projector', trust)).toMatchObject({ role: 'projector', keyId: both });
+  expect(() => openSigner(file, 'coordinator', trust)).toThrow(expect.objectContaining({ code: 'keys_broken' }));
+  for (const mode of [0o444, 0o460]) {
+    chmodSync(file, mode);
+    expect(() => openSigner(file, 'projector', trust)).toThrow(expect.objectContaining({ code: 'keys_exposed' }));
+  }
 });

@@ -158,19 +158,35 @@ function pemOf(seed: Uint8Array): string {
 }
 
 function loadSigner(folder: string, role: ServiceRole, trust: TrustStore): Signer {
-  const file = keyFile(folder, role);
-  const key = new SigningKey(seedOf(file));
+  return signerOf(keyFile(folder, role), role, trust, OTHERS);
+}
+
+// Permissions that a private key's file may not give: in a folder of one's own, and where an orchestrator mounts it for a group.
+const OTHERS = 0o077;
+const OTHERS_THAN_THE_GROUP = 0o037;
+
+/**
+ * The signer of one role, from a key file by itself, as services are given theirs. Its group may read it: that is how secrets are mounted for
+ * a process that is not root.
+ * @throws KeyStoreError
+ */
+export function openSigner(file: string, role: ServiceRole, trust: TrustStore): Signer {
+  return signerOf(file, role, trust, OTHERS_THAN_THE_GROUP);
+}
+
+function signerOf(file: string, role: ServiceRole, trust: TrustStore, forbidden: number): Signer {
+  const key = new SigningKey(seedOf(file, forbidden));
   const id = keyId(role, publicKeyFromSeed(key));
   if (!trust.keys.some((record) => record.id === id && record.status === 'active')) {
     throw new KeyStoreError(
       'keys_broken',
-      `the ${role} key in ${file} is not an active key of the trust store beside it`,
+      `the ${role} key in ${file} is not an active key of the trust store that belongs to it`,
     );
   }
   return { keyId: id, role, sign: (message) => signAsync(key, message) };
 }
 
-function seedOf(file: string): Uint8Array {
+function seedOf(file: string, forbidden: number): Uint8Array {
   let mode: number;
   let pem: Buffer;
   try {
@@ -179,7 +195,7 @@ function seedOf(file: string): Uint8Array {
   } catch (cause) {
     throw new KeyStoreError('keys_missing', `the private key ${file} cannot be read`, { cause });
   }
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+  if (process.platform !== 'win32' && (mode & forbidden) !== 0) {
     throw new KeyStoreError(
       'keys_exposed',
       `others may read the private key ${file}: \`chmod 600\` it, or retire it and make new keys`,
