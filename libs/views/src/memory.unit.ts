@@ -1,0 +1,4 @@
+import { MemoryViews } from './memory.testkit.js';
+import { describeViews } from './views-contract.testkit.js';
+
+describeViews('memory', async () => new MemoryViews());

@@ -1,0 +1,2 @@
+export type { RedisViewsOptions } from './store.js';
+export { createRedisViews } from './views.js';

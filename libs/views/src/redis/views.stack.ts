@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { openRedis } from '#lib/event-log/redis';
+import { change, evaluationNamed, ledgerRow } from '../fixtures.testkit.js';
+import { describeViews } from '../views-contract.testkit.js';
+import { createRedisViews } from './views.js';
+
+let redis: Redis;
+beforeAll(async () => {
+  redis = openRedis({ url: inject('stack').redis });
+  await once(redis, 'ready');
+});
+afterAll(() => redis.disconnect());
+
+const fresh = () => `t-${randomUUID()}.`;
+const one = evaluationNamed('one');
+
+describeViews('redis', async () => createRedisViews(redis, { prefix: fresh() }));
+
+test('deployments with prefixes of their own share a Redis and nothing in it', async () => {
+  const [a, b] = [fresh(), fresh()].map((prefix) => createRedisViews(redis, { prefix })) as [never, never];
+  const [first, second] = [a, b] as ReturnType<typeof createRedisViews>[];
+  await first?.write(change(one, { base: null, position: 5 }));
+  expect(await second?.list()).toEqual([]);
+});
+
+test('of many writers at once, each of one log, the views keep the furthest, whole', async () => {
+  const prefix = fresh();
+  const writers = Array.from({ length: 4 }, () => createRedisViews(redis, { prefix }));
+  const child = `${one}.0.on.1.1`;
+  const at = (position: number) =>
+    change(one, {
+      base: null,
+      position,
+      summary: String(position),
+      rows: [ledgerRow(one, position), ledgerRow(child, position)],
+    });
+  const views = createRedisViews(redis, { prefix });
+  const seen = new Set<string>();
+  const reading = (async () => {
+    for (let i = 0; i < 100; i++) seen.add((await views.ledgers(one)).map(({ entries }) => entries).join());
+  })();
+  await Promise.all(
+    writers.map(async (writer, i) => {
+      for (let position = i; position < 100; position += 1 + (i % 2)) await writer.write(at(position));
+    }),
+  );
+  await reading;
+  expect((await views.evaluation(one))?.summary).toBe('99');
+  for (const entries of seen) expect(['', ...Array.from({ length: 100 }, (_, n) => `${n},${n}`)]).toContain(entries);
+});
+
+test('a version that nobody sees any more is gone from Redis, and so is one whose builder died', async () => {
+  const prefix = fresh();
+  const views = createRedisViews(redis, { prefix });
+  for (let i = 0; i < 250; i++) await views.write(change(evaluationNamed(`e${i}`), { base: null, position: i }));
+  const died = await views.next();
+  await died.write(change(one, { base: null, position: 5, rows: [ledgerRow(one)] }));
+  const next = await views.next();
+  await next.write(change(one, { base: null, position: 5, rows: [ledgerRow(one)] }));
+  await next.show();
+  const keys = (await redis.keys(`${prefix}*`)).map((key) => key.slice(`${prefix}views:1:`.length)).toSorted();
+  const version = next.version;
+  expect(keys).toEqual(
+    ['live', 'versions', `${version}:evaluation:${one}`, `${version}:ledger:${one}`, `${version}:order`].toSorted(),
+  );
+  expect(await redis.smembers(`${prefix}views:1:versions`)).toEqual([version]);
+});
+
+test('a Redis that cannot be reached is said to be, at once', async () => {
+  const gone = openRedis({ url: 'redis://127.0.0.1:1' });
+  const views = createRedisViews(gone, { prefix: '' });
+  await expect(views.list()).rejects.toMatchObject({ code: 'views_unavailable', retryable: true });
+  gone.disconnect();
+});
+
+test('a row that this version did not write is refused and not shown', async () => {
+  const prefix = fresh();
+  const views = createRedisViews(redis, { prefix });
+  await views.write(change(one, { base: null, position: 5 }));
+  await redis.hset(`${prefix}views:1:0:evaluation:${one}`, 'evaluation', '{"eval_run_id":7}');
+  await expect(views.evaluation(one)).rejects.toMatchObject({ code: 'views_malformed' });
+});
