@@ -156,7 +156,7 @@ describe('the status of a ledger', () => {
       { type: 'child_requested', body: scene.view.state.children.get(child)!.request.body },
     ]);
     if (own[0]?.type !== 'run_started') throw new Error('a run begins with run_started');
-    const first = taken.add(child, own[0]);
+    const first = taken.add(child, { type: 'run_started', body: own[0].body });
     const displaced = { key: first.entry.key, session: first.entry.session };
     taken.add(child, { type: 'writer_changed', body: { displaced, reason: 'test' } }, { session: 2 });
     const rows = await (await viewsOf(taken.entries)).ledgers(taken.evaluation);
