@@ -1,9 +1,9 @@
 import type { RedisConnection } from '#lib/event-log/redis';
 import type { ServiceRole } from '#lib/key-store';
+import type { RegistryConnection } from '#lib/schemas';
 import { z } from 'zod';
 import { durationMs } from './duration.js';
 import { type KafkaConnection, kafkaOf } from './kafka.js';
-import { type RegistryConnection } from './urls.js';
 import { type ConfigFlags, SettingsReader } from './reader.js';
 import { tlsOf } from './tls.js';
 import { endpointOf } from './urls.js';

@@ -1,4 +1,3 @@
-import type { ConnectionOptions } from 'node:tls';
 import type { SettingsReader } from './reader.js';
 import type { SecretName, VariableName } from './variables.js';
 
@@ -9,13 +8,6 @@ export interface Endpoint {
   readonly loopback: boolean;
   readonly username?: string;
   readonly password?: string;
-}
-
-export interface RegistryConnection {
-  readonly url: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly tls?: ConnectionOptions;
 }
 
 export interface EndpointNames {

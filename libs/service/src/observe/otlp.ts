@@ -1,0 +1,34 @@
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Tracing } from './observer.js';
+import { spanTraces } from './tracing.js';
+
+export interface OtlpOptions {
+  /** Whole, with the path. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly service: string;
+  readonly version: string;
+  readonly instance: string;
+}
+
+/** How long a collector that does not answer may hold up the end of a process. */
+const LAST_EXPORT_MS = 2_000;
+
+/** Spans that go to a collector by OTLP over HTTP, in batches; a collector that is down costs spans and nothing else. */
+export function exportTraces({ url, headers, service, version, instance }: OtlpOptions): Tracing {
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: 5_000 });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': service,
+      'service.version': version,
+      'service.instance.id': instance,
+    }),
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  });
+  return spanTraces(provider.getTracer('truss', version), async () => {
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, LAST_EXPORT_MS).unref());
+    await Promise.race([provider.shutdown().catch(() => {}), late]);
+  });
+}
