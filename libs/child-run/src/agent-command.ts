@@ -2,9 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ChildState, reportedUsage } from '#lib/evaluation';
-import type { AgentEvent, Draft } from '#lib/ledger';
+import { type AgentEvent, type Draft, NO_SPEND } from '#lib/ledger';
 import { agentContext } from './agent-context.js';
 import { toBlob } from './blob.js';
+import { budgetLeft } from './budget.js';
 import { changedDraft } from './agent-fixed.js';
 import { changesIn } from './changes.js';
 import { environmentOf } from './environment.js';
@@ -29,7 +30,7 @@ interface Watched {
 /**
  * Runs a `command` agent in a fresh workspace. What it reports goes to `progress` as it comes; what it leaves is its answer,
  * whatever its exit code: the criteria decide. An agent that goes beyond a limit of its budget, or floods its event file, is
- * stopped, and what it left until then is judged all the same.
+ * stopped, and what it left until then is judged all the same. The budget is the run's: attempts that a crash cut short have spent of it.
  * @throws RunFault where it could not be run, or its workspace could not be recorded
  */
 export async function runCommandAgent(
@@ -40,6 +41,10 @@ export async function runCommandAgent(
   abort: AbortSignal,
 ): Promise<Draft[]> {
   const before = [...state.events];
+  const meter = new BudgetMeter(work.run.contract.budget, state);
+  const over = meter.exhausted();
+  if (over !== null) return nothingLeft(over, before);
+  const { timeout_ms: timeoutMs } = budgetLeft(work.run.contract.budget, state);
   const argv = await commandOf(work, command);
   const context = await agentContext(work, state);
   const place = await work.scratch.place();
@@ -47,7 +52,7 @@ export async function runCommandAgent(
   try {
     const pristine = await copyWorkspace(work, place.workspace);
     ran = true;
-    const { end, exhausted, events } = await watch(work, place, argv, context, progress, abort);
+    const { end, exhausted, events } = await watch(work, place, argv, context, { meter, timeoutMs }, progress, abort);
     if (abort.aborted) return [];
     if (end.kind === 'not_started') {
       ran = false;
@@ -87,6 +92,7 @@ async function watch(
   place: Place,
   argv: string[],
   context: string,
+  { meter, timeoutMs }: { readonly meter: BudgetMeter; readonly timeoutMs: number | null },
   progress: (drafts: Draft[]) => void,
   abort: AbortSignal,
 ): Promise<Watched> {
@@ -98,7 +104,6 @@ async function watch(
   const onAbort = (): void => stop.abort();
   abort.addEventListener('abort', onAbort, { once: true });
   if (abort.aborted) stop.abort();
-  const meter = new BudgetMeter(work.run.contract.budget);
   const events: AgentEvent[] = [];
   let exhausted: Exhausted | null = null;
   let flooded = false;
@@ -115,7 +120,6 @@ async function watch(
   };
   try {
     const env = environmentOf(place, { TRUSS_CONTEXT: contextFile, TRUSS_EVENTS: eventFile });
-    const { timeout_ms: timeoutMs } = work.run.contract.budget;
     let running = true;
     const ended = runProgram({ argv, cwd: place.workspace, env, timeoutMs, stop: stop.signal }).finally(() => {
       running = false;
@@ -133,6 +137,31 @@ async function watch(
     abort.removeEventListener('abort', onAbort);
     await tail.close();
   }
+}
+
+/** The program is not started again, and the workspace as it is without it is judged. */
+function nothingLeft(over: Exhausted, before: readonly AgentEvent[]): Draft[] {
+  const events: AgentEvent[] = [
+    {
+      type: 'note',
+      text: 'truss: attempts that were cut short left nothing of the budget, so the agent was not started again',
+    },
+    { type: 'usage', usage: NO_SPEND },
+  ];
+  return [
+    { type: 'agent_reported', body: { events } },
+    { type: 'budget_exhausted', body: over },
+    {
+      type: 'answer_submitted',
+      body: {
+        ended: 'stopped',
+        exit_code: null,
+        signal: null,
+        output: { text: '' },
+        usage: reportedUsage([...before, ...events]),
+      },
+    },
+  ];
 }
 
 function notStarted(command: readonly string[], code: string): RunFault {

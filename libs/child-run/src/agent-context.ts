@@ -1,7 +1,9 @@
-import { type ChildState } from '#lib/evaluation';
+import type { ChildState } from '#lib/evaluation';
 import type { RenderedLesson } from '#lib/lessons';
 import { readBlob } from './blob.js';
+import { budgetLeft } from './budget.js';
 import { RunFault } from './faults.js';
+import { taskOf } from './task.js';
 import type { Work } from './work.js';
 
 const NANO_PER_USD = 1e9;
@@ -13,13 +15,10 @@ const LAYER_ITEMS = /^<lessons>\n(\[.*\])\n<\/lessons>$/mu;
  */
 export async function agentContext(work: Work, state: ChildState): Promise<string> {
   const { run } = work;
-  const { budget } = run.contract;
+  const budget = budgetLeft(run.contract.budget, state);
   const context = {
-    title: run.contract.title,
-    instructions: run.rendered.instructions,
-    inputs: run.case?.inputs ?? {},
+    ...taskOf(run),
     lessons: await recalledItems(work, state),
-    seed: run.request.body.seed,
     budget: {
       max_cost_usd: budget.max_cost_nano_usd === null ? null : budget.max_cost_nano_usd / NANO_PER_USD,
       max_steps: budget.max_steps,

@@ -24,7 +24,8 @@ const lineSchema = z.discriminatedUnion('type', [
 
 /**
  * One line of the file that `TRUSS_EVENTS` names. Unknown keys are ignored; what is no event, or claims a usage that cannot be, is
- * kept as `garbage`; an empty line is `null`. A usage without a number leaves it unknown and counts as one unmeasured call.
+ * kept as `garbage`; an empty line is `null`. A usage without a number leaves it unknown, and counts as one unmeasured
+ * call, or where only the cost is not there as one unpriced call.
  */
 export function parseEvent(line: string): AgentEvent | null {
   const written = line.trim().toWellFormed();
@@ -33,7 +34,7 @@ export function parseEvent(line: string): AgentEvent | null {
   if (!parsed.success || hasLoneSurrogate(parsed.data)) return { type: 'garbage', text: written };
   if (parsed.data.type !== 'usage') return parsed.data;
   const { input_tokens = null, output_tokens = null, cost_usd = null } = parsed.data;
-  const unmeasured = input_tokens === null || output_tokens === null || cost_usd === null;
+  const isCounted = input_tokens !== null && output_tokens !== null;
   return {
     type: 'usage',
     usage: {
@@ -41,7 +42,8 @@ export function parseEvent(line: string): AgentEvent | null {
       steps: 0,
       input_tokens,
       output_tokens,
-      unmeasured_calls: unmeasured ? 1 : 0,
+      unmeasured_calls: isCounted ? 0 : 1,
+      ...(isCounted && cost_usd === null ? { unpriced_calls: 1 } : {}),
     },
   };
 }

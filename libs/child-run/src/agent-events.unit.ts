@@ -39,6 +39,17 @@ describe('a line of the event file', () => {
     });
   });
 
+  test('that leaves only the cost out is one call without a price, and measured', () => {
+    expect(usage('{"type":"usage","input_tokens":10,"output_tokens":2}')).toEqual({
+      cost_nano_usd: null,
+      steps: 0,
+      input_tokens: 10,
+      output_tokens: 2,
+      unmeasured_calls: 0,
+      unpriced_calls: 1,
+    });
+  });
+
   test.each([
     'not json',
     '[]',

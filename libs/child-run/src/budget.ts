@@ -33,9 +33,8 @@ function chargeOf({ started, outcome }: CallState): Amount {
   };
   if (outcome === 'open' || outcome === 'abandoned') return worst;
   const { cost_nano_usd: cost, input_tokens: input, output_tokens: output, unmeasured_calls } = outcome.body.usage;
-  const isPartial = cost === null || input === null || output === null;
   // Attempts that were cut off and tried again, beside the one that was answered.
-  const lost = unmeasured_calls - (isPartial ? 1 : 0);
+  const lost = unmeasured_calls - (input === null || output === null ? 1 : 0);
   return {
     cost: (cost ?? worst.cost ?? 0) + lost * (worst.cost ?? 0),
     input: (input ?? worst.input) + lost * worst.input,
@@ -79,4 +78,16 @@ export function outOfTime(budget: Budget, child: ChildState, now: number): Exhau
   const left = timeLeft(budget, child, now);
   if (left === null || left > 0) return null;
   return { limit: 'time', max: budget.timeout_ms ?? 0, spent: Math.ceil(workedMs(child, now)) };
+}
+
+/** What attempts of a program that a crash cut short have left of its budget. What they did not report, nobody can charge. */
+export function budgetLeft(budget: Budget, { interrupted, workedMs }: ChildState): Budget {
+  const left = (max: number | null, spent: number | null) => (max === null ? null : Math.max(0, max - (spent ?? 0)));
+  return {
+    max_cost_nano_usd: left(budget.max_cost_nano_usd, interrupted.cost_nano_usd),
+    max_steps: left(budget.max_steps, interrupted.steps),
+    max_input_tokens: left(budget.max_input_tokens, interrupted.input_tokens),
+    max_output_tokens: left(budget.max_output_tokens, interrupted.output_tokens),
+    timeout_ms: left(budget.timeout_ms, workedMs),
+  };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type CallState, newChild } from '#lib/evaluation';
 import { type BodyOf, type EntryHash, type EvalRunId, ledgerRef, NO_SPEND, UNMEASURED, type Usage } from '#lib/ledger';
 import { contractWith } from '../../evaluation/src/scene.testkit.js';
-import { chargedOf, shortOf } from './budget.js';
+import { budgetLeft, chargedOf, shortOf } from './budget.js';
 import { limitWithoutRoom } from './worst-case.js';
 
 const WORST = { max_input_tokens: 50, max_output_tokens: 9, worst_case_nano_usd: 100 };
@@ -60,6 +60,11 @@ describe('what calls are charged', () => {
       { cost_nano_usd: null, steps: 1, input_tokens: 5, output_tokens: null, unmeasured_calls: 1 },
       { cost: 100, input: 5, output: 9 },
     ],
+    [
+      'one of which the price alone is unknown at its most for the cost',
+      { cost_nano_usd: null, steps: 1, input_tokens: 5, output_tokens: 2, unmeasured_calls: 0, unpriced_calls: 1 },
+      { cost: 100, input: 5, output: 2 },
+    ],
     ['one that was refused nothing', NO_SPEND, { cost: 0, input: 0, output: 0 }],
   ])('%s', (_, outcome, charged) => {
     expect(chargedOf({ ...newChild(), calls: [call(outcome)] })).toEqual(charged);
@@ -110,5 +115,23 @@ describe('a budget that leaves a model agent no first call', () => {
     [{ max_cost_nano_usd: 5_000_000 }, 0, null],
   ])('%j with %i reviews: %s', async (budget, reviews, limit) => {
     expect(await limitWithoutRoom(contract(budget, reviews), 0)).toBe(limit);
+  });
+});
+
+test('a program that is started again has what its interrupted attempts left, and never less than nothing', () => {
+  const budget = {
+    max_cost_nano_usd: 100,
+    max_steps: 5,
+    max_input_tokens: 10,
+    max_output_tokens: null,
+    timeout_ms: 900,
+  };
+  const interrupted = { cost_nano_usd: null, steps: 2, input_tokens: 12, output_tokens: 3, unmeasured_calls: 1 };
+  expect(budgetLeft(budget, { ...newChild(), interrupted, workedMs: 300 })).toEqual({
+    max_cost_nano_usd: 100,
+    max_steps: 3,
+    max_input_tokens: 0,
+    max_output_tokens: null,
+    timeout_ms: 600,
   });
 });

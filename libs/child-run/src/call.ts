@@ -68,20 +68,22 @@ async function answered(
   const pricing = await pricingOf(started.provider, work.run.contract, state.startedAt);
   const { cost_nano_usd, basis } = priceOf(pricing, answer.usage);
   const { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens } = answer.usage;
-  const isMeasured = cost_nano_usd !== null && input_tokens !== null && output_tokens !== null;
+  const isCounted = input_tokens !== null && output_tokens !== null;
+  const isMeasured = isCounted && cost_nano_usd !== null;
   const usage: Usage = {
     cost_nano_usd,
     steps: stepsOf(started),
     input_tokens,
     output_tokens,
-    unmeasured_calls: answer.unmeasured_attempts + (isMeasured ? 0 : 1),
+    unmeasured_calls: answer.unmeasured_attempts + (isCounted ? 0 : 1),
+    ...(isCounted && !isMeasured ? { unpriced_calls: 1 } : {}),
   };
   const said: Said = { text: answer.text, tool_calls: answer.tool_calls.slice(0, MAX_TOOL_CALLS) };
   const more = answer.tool_calls.length - said.tool_calls.length;
   const notes = [
     ...answer.warnings,
     ...(more > 0 ? [`${more} more tool calls are left out`] : []),
-    ...(isMeasured || answer.raw_usage === null ? [] : [`usage as reported: ${answer.raw_usage}`]),
+    ...(isCounted || answer.raw_usage === null ? [] : [`usage as reported: ${answer.raw_usage}`]),
   ];
   return {
     call: started.call,

@@ -13,6 +13,7 @@ import {
   towardsReply,
   towardsVote,
 } from './decide-calls.js';
+import { taskDigest } from './task.js';
 
 export type { Step } from './decide-calls.js';
 
@@ -53,7 +54,7 @@ function towardsVerdict(child: ChildState, run: RunContext): Step {
     // The intent is recorded before a program starts that may spend; a constant answer spends nothing.
     const intends = run.rendered.agent.kind !== 'fixed';
     if (intends && !child.events.some((event) => event.type === 'started')) {
-      return record({ type: 'agent_reported', body: { events: [{ type: 'started' }] } });
+      return record({ type: 'agent_reported', body: { events: [{ type: 'started', context: taskDigest(run) }] } });
     }
     return act({ kind: 'agent' });
   }

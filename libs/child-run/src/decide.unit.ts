@@ -16,6 +16,7 @@ import { CHECKS } from '#lib/lessons';
 import { contractWith, LEARNING, LESSON } from '../../evaluation/src/scene.testkit.js';
 import type { RunContext } from './actions.js';
 import { decideRun, reviewResult, type Step } from './decide.js';
+import { taskDigest } from './task.js';
 
 const CHILD = `ev_${'0'.repeat(32)}.0.on.1.1` as ChildRunId;
 const REQUEST = ledgerRef(`ev_${'0'.repeat(32)}` as never, 1, '1'.repeat(64) as EntryHash);
@@ -74,7 +75,7 @@ const reported = (...events: BodyOf<'agent_reported'>['events']): Draft => ({
   type: 'agent_reported',
   body: { events },
 });
-const intent = reported({ type: 'started' });
+const intent = reported({ type: 'started', context: taskDigest(contextOf('on')) });
 const answered: Draft = {
   type: 'answer_submitted',
   body: { ended: 'exited', exit_code: 0, signal: null, output: blob, usage: NO_SPEND },
@@ -112,6 +113,15 @@ describe('given a run that was just requested', () => {
 
   test('then learning_off recalls nothing', () => {
     expect(recorded(decideRun(given(started), contextOf('off'), false))).toEqual(intent);
+  });
+
+  test('then the intent names what both arms are told alike: another seed or other instructions are another task', () => {
+    const on = contextOf('on');
+    const intended = (run: RunContext): Draft => recorded(decideRun(given(started, recalled), run, false));
+    const { request, rendered } = on;
+    expect(intended({ ...on, request: { ...request, body: { ...request.body, run: 'another' } } })).toEqual(intent);
+    expect(intended({ ...on, request: { ...request, body: { ...request.body, seed: 99 } } })).not.toEqual(intent);
+    expect(intended({ ...on, rendered: { ...rendered, instructions: 'Subtract.' } })).not.toEqual(intent);
   });
 
   test('then a constant answer, which spends nothing, needs no intent', () => {

@@ -1,4 +1,4 @@
-import type { ChildState } from '#lib/evaluation';
+import { type ChildState, lessonBytesOf, promptLayers } from '#lib/evaluation';
 import { type BodyOf, canonicalJson, type Draft, type LedgerRef, NO_SPEND } from '#lib/ledger';
 import { type ModelRequest, requestDigest } from '#lib/providers';
 import type { CallKey } from './actions.js';
@@ -91,6 +91,7 @@ async function startedDraft(
       model: request.model,
       prompt: await toBlob(canonicalJson(request), work),
       prompt_digest: requestDigest(request) as BodyOf<'model_call_started'>['prompt_digest'],
+      ...(purpose === 'agent' ? { layers: promptLayers(request, lessonBytesOf(state)) } : {}),
       max_input_tokens: worst.input,
       max_output_tokens: worst.output,
       worst_case_nano_usd: worst.cost,

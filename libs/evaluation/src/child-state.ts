@@ -81,7 +81,7 @@ export interface ChildState {
   startedAt: number;
   /** When the last entry was written, by the clock of its writer; 0 before. */
   lastAt: number;
-  /** Milliseconds that a model agent has worked, from its first call to its last entry: the time between a crash and the resumption is not counted. */
+  /** Milliseconds that the agent has worked, from its first call or its start to its last entry: the time between a crash and the resumption is not counted. */
   workedMs: number;
   /** After the verdict, no model could be asked to write lessons: the budget was spent, or something broke. */
   noExtraction: boolean;
@@ -270,7 +270,7 @@ function settleWorkspace(child: ChildState): void {
 
 function passTime(child: ChildState, entry: Entry): void {
   const at = Date.parse(entry.at);
-  const works = child.answer === null && child.broken === null && hasAgentCalls(child);
+  const works = child.answer === null && child.broken === null && (hasAgentCalls(child) || ranProgram(child));
   // Nobody worked between the last entry of a writer and the next writer's first.
   if (works && entry.type !== 'writer_changed' && at > child.lastAt) child.workedMs += at - child.lastAt;
   child.lastAt = at;

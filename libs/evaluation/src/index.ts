@@ -8,5 +8,6 @@ export * from './state.js';
 export * from './evidence.js';
 export * from './measure.js';
 export * from './numbers.js';
+export * from './prompts.js';
 export * from './report.js';
 export * from './summary.js';

@@ -11,7 +11,8 @@ import {
 import { costOf, countVerdicts, type MeasuredArm, pairedDifference, usageOfRun } from './arms.js';
 import { evidenceOf } from './evidence.js';
 import { rateDifference, subtract, totalTokens, usd } from './numbers.js';
-import type { CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage } from './report.js';
+import { comparePrompts } from './prompts.js';
+import type { CurvePosition, EvalReport, ReportArm, ReportChild, ReportUsage, ReportVersion } from './report.js';
 import { childAt, places, planContract } from './schedule.js';
 import { type ChildRecord, type EvaluationState, planOf } from './state.js';
 import { summaryOf } from './summary.js';
@@ -27,6 +28,8 @@ export function buildReport(state: EvaluationState): EvalReport & JsonObject {
   const off = armOf(arms, 'learning_off');
   const runs = plan.contracts.length * plan.replicates * plan.repeats;
   const software = state.started?.body.software;
+  const version = state.started?.body.report_version === undefined ? 1 : 2;
+  const prompts = comparePrompts(arms);
   const core = {
     eval_run_id: state.eval,
     contract_id: plan.contracts.map((_, no) => planContract(plan, no).id).join('+'),
@@ -34,23 +37,24 @@ export function buildReport(state: EvaluationState): EvalReport & JsonObject {
     replicates: plan.replicates,
     runs,
     verdict: verdictOf(on, off),
-    arms: [on, off].map((arm) => reportArm(arm, runs)),
-    controls: arms.filter(({ arm }) => arm.kind === 'control').map((arm) => reportArm(arm, runs)),
+    arms: [on, off].map((arm) => reportArm(arm, runs, version)),
+    controls: arms.filter(({ arm }) => arm.kind === 'control').map((arm) => reportArm(arm, runs, version)),
     delta: deltaOf(on, off, runs),
     curve: Array.from({ length: plan.repeats }, (_, i) => ({
       repeat: i + 1,
-      learning_on: curvePosition(on, i + 1),
-      learning_off: curvePosition(off, i + 1),
+      learning_on: curvePosition(on, i + 1, version),
+      learning_off: curvePosition(off, i + 1, version),
     })),
-    spend: spendOf(arms),
+    spend: spendOf(arms, version),
     environment: {
       truss: software?.truss ?? 'unknown',
       node: software?.node ?? 'unknown',
-      arms_differ_only_in_memory: differOnlyInMemory(arms),
+      arms_differ_only_in_memory: differOnlyInMemory(arms) && (version === 1 || prompts.different === 0),
+      ...(version === 1 ? {} : { prompts }),
     },
   };
   const evidence = evidenceOf(plan, on, off);
-  return { ...core, evidence, summary: summaryOf(core, evidence), report_ref: null };
+  return { ...core, evidence, summary: summaryOf(core, evidence, version), report_ref: null };
 }
 
 function armOf(arms: readonly MeasuredArm[], kind: Arm['kind']): MeasuredArm {
@@ -72,29 +76,29 @@ function sumUsage(runs: readonly ChildRecord[]): Usage {
   return runs.reduce((sum, run) => addUsage(sum, usageOfRun(run)), NO_SPEND);
 }
 
-export function reportUsage(usage: Usage): ReportUsage {
-  const { cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls } = usage;
+function reportUsage(usage: Usage, version: ReportVersion): ReportUsage {
+  const { cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls, unpriced_calls = 0 } = usage;
   return {
     cost_usd: cost_nano_usd === null ? null : usd(cost_nano_usd),
     input_tokens,
     output_tokens,
     steps,
-    unmeasured_calls,
+    ...(version === 1 ? { unmeasured_calls: unmeasured_calls + unpriced_calls } : { unmeasured_calls, unpriced_calls }),
   };
 }
 
-function reportArm({ arm, runs, counts, usage }: MeasuredArm, perArm: number): ReportArm {
+function reportArm({ arm, runs, counts, usage }: MeasuredArm, perArm: number, version: ReportVersion): ReportArm {
   return {
     arm: arm.kind === 'control' ? arm.name : arm.kind,
     memory: arm.memory,
     counts,
     pass_rate: counts.pass / perArm,
-    usage: reportUsage(usage),
-    children: runs.map(reportChild),
+    usage: reportUsage(usage, version),
+    children: runs.map((run) => reportChild(run, version)),
   };
 }
 
-function reportChild(run: ChildRecord): ReportChild {
+function reportChild(run: ChildRecord, version: ReportVersion): ReportChild {
   const { anchor } = run;
   if (anchor === null) throw new Error(`run ${run.id} has no anchor`);
   // The names in the order of canonical JSON: there are as many of these as runs, and so none is put in order to be signed.
@@ -107,7 +111,7 @@ function reportChild(run: ChildRecord): ReportChild {
     repeat: run.repeat,
     replicate: run.replicate,
     root_hash: anchor.body.root_hash,
-    usage: reportUsage(anchor.body.usage),
+    usage: reportUsage(anchor.body.usage, version),
     verdict: anchor.body.verdict,
     verdict_ref: anchor.body.verdict_ref,
   };
@@ -131,34 +135,39 @@ function verdictOf(on: MeasuredArm, off: MeasuredArm): 'pass' | 'fail' {
   return [costOf, totalTokens].every((of) => pairedDifference(on, off, of).difference <= 0) ? 'pass' : 'fail';
 }
 
-function curvePosition(arm: MeasuredArm, repeat: number): CurvePosition {
+function curvePosition(arm: MeasuredArm, repeat: number, version: ReportVersion): CurvePosition {
   const runs = arm.runs.filter((run) => run.repeat === repeat);
   const counts = countVerdicts(runs);
   return {
     runs: runs.length,
     counts,
     pass_rate: counts.pass / runs.length,
-    usage: reportUsage(sumUsage(runs)),
+    usage: reportUsage(sumUsage(runs), version),
     lessons_held: runs.reduce((sum, run) => sum + run.request.body.lessons.length, 0),
     lessons_rendered: runs.reduce((sum, run) => sum + run.rendered.lessons, 0),
     lesson_tokens: runs.reduce((sum, run) => sum + run.rendered.tokens, 0),
   };
 }
 
-function spendOf(arms: readonly MeasuredArm[]): EvalReport['spend'] {
+function spendOf(arms: readonly MeasuredArm[], version: ReportVersion): EvalReport['spend'] {
   const runs = arms.flatMap((arm) => arm.runs);
   const spend = runs.reduce((sum, run) => addSpend(sum, run.sealed?.spend ?? NO_SPENDING), NO_SPENDING);
   const superseded = runs.reduce((sum, run) => addUsage(sum, run.anchor?.body.superseded.usage ?? NO_SPEND), NO_SPEND);
   const interrupted = runs.reduce((sum, run) => addUsage(sum, run.sealed?.interrupted ?? NO_SPEND), NO_SPEND);
-  const parts = [spend.agent, spend.tools, spend.reviewers, spend.extraction, superseded, interrupted];
+  const { agent, tools, reviewers, extraction } = spend;
+  const all = reportUsage(
+    [agent, tools, reviewers, extraction, superseded, interrupted].reduce(addUsage, NO_SPEND),
+    version,
+  );
   return {
-    agent: reportUsage(spend.agent),
-    tools: reportUsage(spend.tools),
-    reviewers: reportUsage(spend.reviewers),
-    extraction: reportUsage(spend.extraction),
-    superseded: reportUsage(superseded),
-    interrupted: reportUsage(interrupted),
-    unmeasured_calls: parts.reduce((sum, part) => sum + part.unmeasured_calls, 0),
+    agent: reportUsage(agent, version),
+    tools: reportUsage(tools, version),
+    reviewers: reportUsage(reviewers, version),
+    extraction: reportUsage(extraction, version),
+    superseded: reportUsage(superseded, version),
+    interrupted: reportUsage(interrupted, version),
+    unmeasured_calls: all.unmeasured_calls,
+    ...(all.unpriced_calls === undefined ? {} : { unpriced_calls: all.unpriced_calls }),
   };
 }
 

@@ -1,32 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, type ChildRunId, NO_SPEND, UNMEASURED, type Usage, type Verdict } from '#lib/ledger';
-import { decide } from './decide.js';
+import { addUsage, canonicalJson, NO_SPEND, UNMEASURED, type Usage } from '#lib/ledger';
 import { buildReport } from './measure.js';
 import { rateDifference, sixDigits, usd } from './numbers.js';
 import { reportSchema } from './report.js';
-import { contractWith, LEARNING, LESSON, requestFor, Scene } from './scene.testkit.js';
-
-type Outcome = { verdict: Verdict; usage?: Usage };
-
-/** Runs the whole plan: `of` says how each run ends. */
-function complete(scene: Scene, of: (arm: string, replicate: number, repeat: number) => Outcome): Scene {
-  scene.started();
-  for (let turn = 0; turn < 100; turn++) {
-    const drafts = decide(scene.view, { now: scene.now, cancelled: null, starting: [], runToken: () => 'run' });
-    scene.addAll(scene.evaluation, drafts);
-    if (scene.view.state.closed !== null) return scene;
-    for (const id of [...scene.view.state.open] as ChildRunId[]) {
-      const record = scene.view.state.children.get(id);
-      if (record === undefined || record.sealed !== null) continue;
-      const { verdict, usage } = of(record.arm, record.replicate, record.repeat);
-      scene.run(id, verdict, {
-        ...(usage === undefined ? {} : { usage }),
-        ...(record.arm === 'on' ? { lessons: [LESSON] } : {}),
-      });
-    }
-  }
-  throw new Error('the evaluation did not end');
-}
+import { complete, contractWith, LEARNING, requestFor, Scene } from './scene.testkit.js';
 
 const spent = (cost: number, tokens: number, steps = 1): Usage => ({
   cost_nano_usd: cost,
@@ -115,6 +92,29 @@ describe('the measured block', () => {
     expect(report.evidence.warnings).toContainEqual(
       expect.stringContaining('cost: 0 of 2 pairs were measured in both arms'),
     );
+  });
+});
+
+describe('calls of which not everything is known', () => {
+  const counted: Usage = { ...spent(0, 10), cost_nano_usd: null, unpriced_calls: 1 };
+
+  test('are unpriced where only the cost is unknown, unmeasured where the tokens are, and said apart', () => {
+    const usage = [counted, UNMEASURED].reduce(addUsage);
+    const scene = complete(new Scene(requestFor(contractWith(), { repeats: 1 })), () => ({ verdict: 'pass', usage }));
+    const report = buildReport(scene.view.state);
+    expect(report.arms[0]?.usage).toMatchObject({ input_tokens: 10, unmeasured_calls: 1, unpriced_calls: 1 });
+    expect(report.spend).toMatchObject({ unmeasured_calls: 2, unpriced_calls: 2 });
+    expect(report.summary).toContain('The spend of 2 calls is unknown');
+    expect(report.summary).toContain('The cost of 2 calls is unknown');
+  });
+
+  test('are all unmeasured in a report of version 1, which had one word for both', () => {
+    const scene = new Scene(requestFor(contractWith(), { repeats: 1 }), 1);
+    const report = buildReport(complete(scene, () => ({ verdict: 'pass', usage: counted })).view.state);
+    expect(report.spend).toMatchObject({ unmeasured_calls: 2 });
+    expect(report.summary).toMatch(/^summary\/v1: .*The spend of 2 calls is unknown/u);
+    expect(canonicalJson(report)).not.toContain('unpriced');
+    expect(reportSchema.safeParse(report).error).toBeUndefined();
   });
 });
 

@@ -9,7 +9,10 @@ const usage = z.strictObject({
   steps: count,
   input_tokens: known,
   output_tokens: known,
-  unmeasured_calls: count.describe('calls of which the cost or the tokens are unknown: they are in no sum'),
+  unmeasured_calls: count.describe('calls that were started and whose tokens nobody knows: they are in no sum'),
+  unpriced_calls: count
+    .exactOptional()
+    .describe('calls whose tokens were measured and whose cost is unknown; version 1 counts them as unmeasured'),
 });
 export type ReportUsage = z.infer<typeof usage>;
 
@@ -81,6 +84,22 @@ export const evidenceSchema = z.strictObject({
 });
 export type Evidence = z.infer<typeof evidenceSchema>;
 
+const prompts = z.strictObject({
+  compared: count.describe('pairs of runs of which is known what both agents were told beside the lessons'),
+  different: count.describe('compared pairs whose agents were told something else beside the lessons'),
+  not_compared: count.describe(
+    'pairs of which a run came to no prompt (a constant answer has none), or none was recorded',
+  ),
+});
+export type PromptComparison = z.infer<typeof prompts>;
+
+/**
+ * What a report holds follows from the version that `eval_started` names. 2: `environment.prompts`, and `unpriced_calls` apart from `unmeasured_calls`;
+ * 1 has neither.
+ */
+export const REPORT_VERSION = 2;
+export type ReportVersion = 1 | typeof REPORT_VERSION;
+
 /** The EvalReport, as INTERFACE.md has it: measured but for `evidence`. `report_ref` is null inside the signed entry. */
 export const reportSchema = z.strictObject({
   eval_run_id: z.string(),
@@ -108,9 +127,17 @@ export const reportSchema = z.strictObject({
     superseded: usage.describe('by writers that were displaced: paid and of no use'),
     interrupted: usage.describe('by attempts cut short by a crash: paid and of no use'),
     unmeasured_calls: count,
+    unpriced_calls: count.exactOptional(),
   }),
   evidence: evidenceSchema,
-  environment: z.strictObject({ truss: z.string(), node: z.string(), arms_differ_only_in_memory: z.boolean() }),
+  environment: z.strictObject({
+    truss: z.string(),
+    node: z.string(),
+    arms_differ_only_in_memory: z
+      .boolean()
+      .describe('each pair had one case and one seed, and no compared pair was told anything else beside the lessons'),
+    prompts: prompts.exactOptional().describe('absent in version 1'),
+  }),
   summary: z.string(),
   report_ref: z.string().nullable(),
 });

@@ -12,6 +12,7 @@ import {
   type Arm,
 } from '#lib/ledger';
 import { OFFER_RULE } from '#lib/lessons';
+import { REPORT_VERSION } from './report.js';
 
 const count = z.int().min(0);
 /** Without control characters: the two names are joined by NUL in the id that they make. */
@@ -111,6 +112,7 @@ export function startedDraft(
       trust_store: trustStore,
       common_digest: sha256Hex(utf8(canonicalJson({ ...common, software }))) as EntryHash,
       software,
+      report_version: REPORT_VERSION,
     },
   };
 }

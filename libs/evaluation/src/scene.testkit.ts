@@ -1,5 +1,6 @@
 import type { Contract } from '#lib/contract';
 import {
+  type BodyOf,
   canonicalJson,
   chainOf,
   type ChildRunId,
@@ -14,6 +15,7 @@ import {
   type KeyId,
   type LedgerId,
   NO_SPEND,
+  type PromptLayers,
   refOf,
   type Role,
   sha256Hex,
@@ -23,6 +25,8 @@ import {
 } from '#lib/ledger';
 import type { HeldLesson } from '#lib/lessons';
 import { type EvalRequested, evaluationOf, startedDraft } from './request.js';
+import { decide } from './decide.js';
+import { REPORT_VERSION, type ReportVersion } from './report.js';
 import { evolveChild, newChild, childUsage } from './child-state.js';
 import { initialState, observe, type EvaluationView } from './state.js';
 
@@ -92,13 +96,25 @@ const START = Date.parse('2026-01-01T00:00:00.000Z');
 const key = (role: Role) => sha256Hex(utf8(role)) as KeyId;
 const session = (n: number) => n.toString(16).padStart(32, '0');
 
+interface RunPart {
+  readonly usage?: Usage;
+  readonly lessons?: readonly HeldLesson['lesson'][];
+  /** Of each call of its agent; `null` where none were recorded. */
+  readonly prompts?: readonly (PromptLayers | null)[];
+  /** What a program was told. */
+  readonly context?: string;
+}
+
 /** Entries without signatures, folded as a log would fold them: for specifications of the pure cores. */
 export class Scene {
   readonly view: EvaluationView;
   readonly entries: Entry[] = [];
   now = START;
 
-  constructor(readonly request: EvalRequested) {
+  constructor(
+    readonly request: EvalRequested,
+    private readonly reportVersion: ReportVersion = REPORT_VERSION,
+  ) {
     const evaluation = evaluationOf(request);
     this.view = { live: emptyChains(evaluation), state: initialState(evaluation) };
   }
@@ -115,7 +131,9 @@ export class Scene {
       from: 0,
       request: this.request,
     } as const;
-    this.add(this.evaluation, startedDraft(accepted, { sha256: 'a'.repeat(64), size: 1 }, { truss: '0', node: '0' }));
+    const draft = startedDraft(accepted, { sha256: 'a'.repeat(64), size: 1 }, { truss: '0', node: '0' });
+    const { report_version: _, ...first } = draft.body;
+    this.add(this.evaluation, this.reportVersion === 1 ? { ...draft, body: first } : draft);
     return this;
   }
 
@@ -160,11 +178,7 @@ export class Scene {
   }
 
   /** Runs a requested child to its seal: an agent with this usage, a verdict, and lessons that were promoted. */
-  run(
-    child: ChildRunId,
-    verdict: Verdict,
-    part: { usage?: Usage; lessons?: readonly HeldLesson['lesson'][] } = {},
-  ): void {
+  run(child: ChildRunId, verdict: Verdict, part: RunPart = {}): void {
     const record = this.view.state.children.get(child);
     if (record === undefined) throw new Error(`${child} was not requested`);
     const blob = { text: '' };
@@ -190,6 +204,12 @@ export class Scene {
         body: { used, refused: [], layer: blob, layer_digest: 'b'.repeat(64) as EntryHash },
       });
     }
+    if (part.context !== undefined)
+      put({ type: 'agent_reported', body: { events: [{ type: 'started', context: part.context }] } });
+    part.prompts?.forEach((layers, i) => {
+      put({ type: 'model_call_started', body: { ...callStarted(i + 1), ...(layers === null ? {} : { layers }) } });
+      put({ type: 'model_call_completed', body: callCompleted(i + 1) });
+    });
     const usage = part.usage ?? NO_SPEND;
     put({ type: 'answer_submitted', body: { ended: 'constant', exit_code: null, signal: null, output: blob, usage } });
     const criterion = put({
@@ -212,6 +232,40 @@ export class Scene {
   }
 }
 
+function callStarted(call: number): BodyOf<'model_call_started'> {
+  return {
+    call,
+    purpose: 'agent',
+    subject: null,
+    reviewer: null,
+    provider: 'main',
+    model: 'm',
+    prompt: { text: '' },
+    prompt_digest: sha256Hex(utf8('')) as EntryHash,
+    max_input_tokens: null,
+    max_output_tokens: null,
+    worst_case_nano_usd: null,
+  };
+}
+
+function callCompleted(call: number): BodyOf<'model_call_completed'> {
+  return {
+    call,
+    outcome: 'answered',
+    code: null,
+    reason: '',
+    answer: { text: '' },
+    tool_calls: 0,
+    finish: 'stop',
+    model: null,
+    retries: 0,
+    usage: NO_SPEND,
+    cached_input_tokens: null,
+    reasoning_tokens: null,
+    price_basis: '',
+  };
+}
+
 export const LESSON: HeldLesson['lesson'] = {
   title: 'Carry',
   when: 'a column passes nine',
@@ -231,3 +285,22 @@ export const LESSON: HeldLesson['lesson'] = {
   trust: 'machine',
   supersedes: [],
 };
+
+type Outcome = { verdict: Verdict } & Pick<RunPart, 'usage' | 'prompts' | 'context'>;
+
+/** Runs the whole plan: `of` says how each run ends. */
+export function complete(scene: Scene, of: (arm: string, replicate: number, repeat: number) => Outcome): Scene {
+  scene.started();
+  for (let turn = 0; turn < 100; turn++) {
+    const drafts = decide(scene.view, { now: scene.now, cancelled: null, starting: [], runToken: () => 'run' });
+    scene.addAll(scene.evaluation, drafts);
+    if (scene.view.state.closed !== null) return scene;
+    for (const id of [...scene.view.state.open] as ChildRunId[]) {
+      const record = scene.view.state.children.get(id);
+      if (record === undefined || record.sealed !== null) continue;
+      const { verdict, ...part } = of(record.arm, record.replicate, record.repeat);
+      scene.run(id, verdict, { ...part, ...(record.arm === 'on' ? { lessons: [LESSON] } : {}) });
+    }
+  }
+  throw new Error('the evaluation did not end');
+}

@@ -16,6 +16,7 @@ import {
 } from '#lib/ledger';
 import type { HeldLesson } from '#lib/lessons';
 import { type ChildState, evolveChild, newChild, usageOf } from './child-state.js';
+import { toldOf } from './prompts.js';
 
 export interface ChildRecord {
   readonly id: ChildRunId;
@@ -32,6 +33,8 @@ export interface ChildRecord {
   promoted: readonly HeldLesson[];
   /** How many lessons were in the agent's context, and their tokens. */
   rendered: { readonly lessons: number; readonly tokens: number };
+  /** Digest of what the agent was told beside its lessons: see `toldOf`. */
+  told: string | null;
   /** Entries that joined no chain before the anchor: a displaced writer's, paid and of no use. */
   readonly superseded: { readonly hash: EntryHash; readonly usage: Usage }[];
 }
@@ -135,6 +138,7 @@ export function evolve(state: EvaluationState, entry: Entry): void {
         sealed: null,
         promoted: [],
         rendered: { lessons: 0, tokens: 0 },
+        told: null,
         superseded: [],
       });
       return;
@@ -184,6 +188,7 @@ function evolveRun(child: ChildRecord, run: ChildState, entry: Entry): void {
     child.rendered = { lessons: used.length, tokens: used.reduce((sum, lesson) => sum + lesson.tokens, 0) };
   } else if (entry.type === 'run_sealed') {
     child.sealed = entry.body;
+    child.told = toldOf(run);
     child.promoted = run.lessons
       .filter((lesson) => lesson.outcome === 'promoted')
       .map(({ ref, lesson }) => ({ ref, lesson }));

@@ -1,9 +1,9 @@
-import type { Evidence, EvalReport, ReportArm } from './report.js';
+import type { Evidence, EvalReport, ReportArm, ReportVersion } from './report.js';
 
 type Numbers = Omit<EvalReport, 'evidence' | 'summary' | 'report_ref'>;
 
-/** Template `summary/v1`, over the report's numbers and nothing else. */
-export function summaryOf(report: Numbers, evidence: Evidence): string {
+/** Template `summary/v1` or `summary/v2`, over the report's numbers and nothing else. */
+export function summaryOf(report: Numbers, evidence: Evidence, version: ReportVersion): string {
   const [on, off] = report.arms as [ReportArm, ReportArm];
   const shape = `${report.repeats} repeats x ${report.replicates} ${report.replicates === 1 ? 'replicate' : 'replicates'}`;
   const sentences = [
@@ -18,6 +18,14 @@ export function summaryOf(report: Numbers, evidence: Evidence): string {
     );
   if (report.spend.unmeasured_calls > 0)
     sentences.push(`The spend of ${report.spend.unmeasured_calls} calls is unknown and in no total.`);
+  const unpriced = report.spend.unpriced_calls ?? 0;
+  if (unpriced > 0)
+    sentences.push(`The cost of ${unpriced} calls is unknown, because their price is, and in no total.`);
+  const prompts = report.environment.prompts;
+  if (prompts !== undefined && prompts.different > 0)
+    sentences.push(
+      `The arms differ in more than memory: in ${prompts.different} of ${prompts.compared} pairs the agents were told something else beside the lessons.`,
+    );
   if (on.counts.pass === off.counts.pass && !isComparable(on, off)) {
     sentences.push('Passes are equal and no pair had its cost or tokens measured in both arms: the tie shows nothing.');
   }
@@ -26,7 +34,7 @@ export function summaryOf(report: Numbers, evidence: Evidence): string {
       ? 'No lesson was ever rendered in learning on, so nothing was treated.'
       : `The evidence is ${evidence.finding}: it has ${evidence.units} ${evidence.units === 1 ? 'unit' : 'units'}.`,
   );
-  return `summary/v1: ${sentences.join(' ')}`;
+  return `summary/v${version}: ${sentences.join(' ')}`;
 }
 
 /** Whether any pair had its cost, or its tokens, measured in both arms. */

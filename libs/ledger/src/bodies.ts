@@ -22,6 +22,7 @@ const keyId = z
   .regex(HASH)
   .transform((s) => s as KeyId);
 const session = z.string().regex(/^[0-9a-f]{32}$/);
+const digest = z.string().regex(HASH);
 const text = z.string();
 const json = z.custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v));
 
@@ -122,7 +123,11 @@ const change = z.enum(['added', 'modified', 'deleted']);
 
 const agentEvent = z.discriminatedUnion('type', [
   /** The intent to start the agent, confirmed before it starts: what it spends from here on may never be measured. */
-  z.strictObject({ type: z.literal('started') }),
+  z.strictObject({
+    type: z.literal('started'),
+    /** Digest of what its context file says beside the lessons, the name of the run and the budget. Earlier versions recorded none. */
+    context: digest.exactOptional(),
+  }),
   z.strictObject({ type: z.literal('step'), name: text }),
   z.strictObject({ type: z.literal('usage'), usage: usageSchema }),
   z.strictObject({ type: z.literal('note'), text }),
@@ -137,6 +142,21 @@ export type AgentEvent = z.infer<typeof agentEvent>;
 const purpose = z.enum(['agent', 'review', 'extraction']);
 export type CallPurpose = z.infer<typeof purpose>;
 
+/** SHA-256 of each layer of a prompt of the agent. */
+export const promptLayersSchema = z.strictObject({
+  /** JCS of all that is no text: model, temperature, tools, form of the answer. Not the room for the answer, which is what is left of the budget. */
+  settings: digest,
+  /** L0. */
+  system: digest,
+  /** L1. */
+  contract: digest,
+  /** L2. */
+  lessons: digest,
+  /** JCS of the messages that follow. */
+  transcript: digest,
+});
+export type PromptLayers = z.infer<typeof promptLayersSchema>;
+
 export const BODIES = {
   writer_changed: z.strictObject({ displaced: writerSchema, reason: text }),
 
@@ -149,6 +169,8 @@ export const BODIES = {
     /** Digest of all in which the arms do not differ. */
     common_digest: hash,
     software: z.strictObject({ truss: text, node: text }),
+    /** What its report holds; absent: 1. */
+    report_version: z.int().min(2).exactOptional(),
   }),
   child_requested: z.strictObject({
     child_run_id: childId,
@@ -198,6 +220,8 @@ export const BODIES = {
     /** The exact request as JSON, and its SHA-256. */
     prompt: blobSchema,
     prompt_digest: hash,
+    /** Of a call of the agent. Earlier versions recorded none. */
+    layers: promptLayersSchema.exactOptional(),
     /** More than its input can have; `null` where nobody counted. */
     max_input_tokens: limit,
     max_output_tokens: limit,
@@ -263,7 +287,7 @@ export const BODIES = {
   review_delegated: z.strictObject({ criterion: text, reviewer: text, question_digest: hash }),
   review_returned: z.strictObject({ criterion: text, reviewer: text, vote, reason: text, usage: usageSchema }),
   verdict: z.strictObject({ verdict: verdictSchema, criteria: z.array(ref), reason: text }),
-  lesson_extracted: z.strictObject({ lesson: lessonSchema, digest: z.string().regex(HASH) }),
+  lesson_extracted: z.strictObject({ lesson: lessonSchema, digest }),
   lesson_checked: z.strictObject({
     lesson: ref,
     gate: z.enum(['verdict', 'checks']),

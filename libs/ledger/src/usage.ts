@@ -6,7 +6,9 @@ const measured = count.nullable();
 
 /**
  * What was spent. Money is integer nano-dollars (1 USD = 1e9). `null` is "nothing measured", which is not zero.
- * `unmeasured_calls` counts calls whose cost or tokens nobody knows, so that a sum over the rest never passes for the whole.
+ * `unmeasured_calls` counts calls that were started and of which nobody knows the tokens (or anything), `unpriced_calls` those whose tokens were
+ * measured and whose cost is unknown; so a sum over the rest never passes for the whole. Without such a call `unpriced_calls` is not there: entries of
+ * earlier versions have none, and count such calls as unmeasured.
  */
 export const usageSchema = z.strictObject({
   cost_nano_usd: measured,
@@ -14,6 +16,7 @@ export const usageSchema = z.strictObject({
   input_tokens: measured,
   output_tokens: measured,
   unmeasured_calls: count,
+  unpriced_calls: z.int().min(1).exactOptional(),
 });
 export type Usage = z.infer<typeof usageSchema>;
 
@@ -45,14 +48,16 @@ function plus(a: number | null, b: number | null): number | null {
   return a + b;
 }
 
-/** The sum of what was measured (associative and commutative); what was not is counted in `unmeasured_calls`. */
+/** The sum of what was measured (associative and commutative); what was not is counted in `unmeasured_calls` and `unpriced_calls`. */
 export function addUsage(a: Usage, b: Usage): Usage {
+  const unpriced = (a.unpriced_calls ?? 0) + (b.unpriced_calls ?? 0);
   return {
     cost_nano_usd: plus(a.cost_nano_usd, b.cost_nano_usd),
     steps: a.steps + b.steps,
     input_tokens: plus(a.input_tokens, b.input_tokens),
     output_tokens: plus(a.output_tokens, b.output_tokens),
     unmeasured_calls: a.unmeasured_calls + b.unmeasured_calls,
+    ...(unpriced === 0 ? {} : { unpriced_calls: unpriced }),
   };
 }
 

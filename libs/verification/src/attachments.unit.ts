@@ -1,30 +1,18 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Contract, Learning, Panel } from '#lib/contract';
 import { type Entry, refOf, sha256Hex, trustStoreBytes, trustStoreDigest, utf8 } from '#lib/ledger';
-import { buildLessonProof, type HeldLesson, type LessonProof } from '#lib/lessons';
+import type { LessonProof } from '#lib/lessons';
 import { codes, named, verifyRecords } from './attack.testkit.js';
 import {
   CONTRACT,
   type Evaluated,
   evaluate,
+  promotedOne,
   recordsOf,
-  type Script,
   signerOf,
   trust,
   trustOf,
 } from './evaluation.testkit.js';
-
-async function promotedOne(script: Script): Promise<{ proof: LessonProof; held: HeldLesson }> {
-  const origin = await evaluate(script);
-  const extracted = origin.entries.find((entry) => entry.type === 'lesson_extracted');
-  if (extracted === undefined) throw new Error('no lesson');
-  const chain = origin.entries.filter(({ ledger }) => ledger === extracted.ledger);
-  const anchor = origin.entries.find(
-    (entry) => entry.type === 'child_anchor' && entry.body.child_run_id === extracted.ledger,
-  ) as Entry;
-  const ref = refOf(extracted);
-  return { proof: buildLessonProof(ref, chain, anchor), held: { ref, lesson: extracted.body.lesson } };
-}
 
 describe('starting lessons', () => {
   let run: Evaluated;

@@ -126,6 +126,7 @@ function isPartOf(part: Usage, whole: Usage): boolean {
     measured('input_tokens') &&
     measured('output_tokens') &&
     part.steps <= whole.steps &&
-    part.unmeasured_calls <= whole.unmeasured_calls
+    part.unmeasured_calls <= whole.unmeasured_calls &&
+    (part.unpriced_calls ?? 0) <= (whole.unpriced_calls ?? 0)
   );
 }

@@ -1,4 +1,4 @@
-import { plannedRuns } from '#lib/evaluation';
+import { plannedRuns, REPORT_VERSION } from '#lib/evaluation';
 import { canonicalJson, type EntryOf, evalRunId, type JsonObject, type Plan, sha256Hex, utf8 } from '#lib/ledger';
 import { OFFER_RULE } from '#lib/lessons';
 import type { Context } from './context.js';
@@ -10,7 +10,7 @@ import { contractFault } from './plan-shape.js';
  * be derived from it.
  */
 export function checkPlan(context: Context, stored: Stored, started: EntryOf<'eval_started'>): boolean {
-  const { plan, requester, request_id, common_digest, software } = started.body;
+  const { plan, requester, request_id, common_digest, software, report_version = 1 } = started.body;
   const wrong = (message: string): void => context.findings.error('plan_mismatch', stored, message);
   if (evalRunId(requester, request_id) !== context.evaluation)
     wrong('the id of the evaluation does not follow from requester and request_id');
@@ -33,6 +33,14 @@ export function checkPlan(context: Context, stored: Stored, started: EntryOf<'ev
       'entry_type_unknown',
       stored,
       `this version does not know the offer rule ${plan.offer_rule}: verify with one that does`,
+    );
+  }
+  if (report_version > REPORT_VERSION) {
+    usable = false;
+    context.findings.error(
+      'entry_type_unknown',
+      stored,
+      `this version does not know reports of version ${report_version}: verify with one that does`,
     );
   }
   if (plannedRuns(plan) > context.limits.runs) {

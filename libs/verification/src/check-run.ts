@@ -3,6 +3,7 @@ import type { Entry, LedgerRef } from '#lib/ledger';
 import { mayNameBlobs } from './bodies.js';
 import { checkLessons } from './check-lessons.js';
 import { LinkCheck } from './check-links.js';
+import { checkPrompts } from './check-prompts.js';
 import { checkUsage } from './check-usage.js';
 import { checkVerdict } from './check-verdict.js';
 import type { Context } from './context.js';
@@ -46,6 +47,7 @@ export async function checkRun(
   checkStart(context, entries[0], record, plan.contracts[record.contract]);
   checkVerdict(context, entries, run, contract);
   checkUsage(context, entries, run);
+  await checkPrompts(context, entries, run);
   if (arm !== undefined) checkLessons(context, entries, run, { record, arm, contract, known });
   return entries;
 }

@@ -63,7 +63,8 @@ export function sameUsage(a: Usage, b: Usage): boolean {
     a.steps === b.steps &&
     a.input_tokens === b.input_tokens &&
     a.output_tokens === b.output_tokens &&
-    a.unmeasured_calls === b.unmeasured_calls
+    a.unmeasured_calls === b.unmeasured_calls &&
+    (a.unpriced_calls ?? 0) === (b.unpriced_calls ?? 0)
   );
 }
 

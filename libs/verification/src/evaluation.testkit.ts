@@ -8,9 +8,12 @@ import {
   type EvalAccepted,
   type EvaluationView,
   initialState,
+  type LayeredPrompt,
+  lessonBytesOf,
   observe,
   planContract,
   planOf,
+  promptLayers,
   reportedUsage,
   startedDraft,
 } from '#lib/evaluation';
@@ -33,6 +36,7 @@ import {
   keyId,
   NO_SPEND,
   publicKeyFromSeed,
+  refOf,
   type Role,
   sha256,
   sha256Hex,
@@ -47,6 +51,7 @@ import {
   utf8,
 } from '#lib/ledger';
 import {
+  buildLessonProof,
   formatBundle,
   type HeldLesson,
   type LessonProof,
@@ -149,6 +154,10 @@ export interface Script {
   readonly note?: string;
   /** What every agent prints, kept outside its entry. */
   readonly output?: string;
+  /** What a model agent is asked, in the place of what it would be. */
+  readonly prompt?: (child: ChildRunId, prompt: ScriptedPrompt) => ScriptedPrompt;
+  /** Keeps prompts outside their entries. */
+  readonly longPrompts?: boolean;
   /** Offered lessons that every run refuses. */
   readonly refuses?: (ref: LedgerRef) => boolean;
   /** Bytes to pin as the trust store, in place of the right ones. */
@@ -342,6 +351,42 @@ async function runOne(log: ScriptedLog, child: ChildRunId, script: Script): Prom
   }
 }
 
+type ScriptedPrompt = LayeredPrompt & { readonly model: string };
+
+function askedModel(log: ScriptedLog, run: RunContext, state: ChildState, script: Script): Draft {
+  const layer = state.recalled?.body.layer;
+  const lessons = layer !== undefined && 'text' in layer ? layer.text : '';
+  const { instructions } = run.rendered;
+  const asked: ScriptedPrompt = {
+    model: 'm',
+    system: 'Answer.',
+    messages: [{ text: lessons === '' ? instructions : `${lessons}\n${instructions}` }],
+    max_output_tokens: 9,
+  };
+  const prompt = script.prompt?.(run.child, asked) ?? asked;
+  const bytes = utf8(canonicalJson(prompt));
+  const prompt_digest = sha256Hex(bytes) as EntryHash;
+  if (script.longPrompts === true) log.attachments.set(prompt_digest, bytes);
+  return {
+    type: 'model_call_started',
+    body: {
+      call: state.calls.length + 1,
+      purpose: 'agent',
+      subject: null,
+      reviewer: null,
+      provider: 'main',
+      model: 'm',
+      prompt:
+        script.longPrompts === true ? { sha256: prompt_digest, size: bytes.length } : { text: canonicalJson(prompt) },
+      prompt_digest,
+      layers: promptLayers(prompt, lessonBytesOf(state)),
+      max_input_tokens: null,
+      max_output_tokens: null,
+      worst_case_nano_usd: null,
+    },
+  };
+}
+
 function perform(log: ScriptedLog, action: Action, run: RunContext, state: ChildState, script: Script): Draft[] {
   const approves = (reviewer: string): boolean => script.approves?.(run.child, reviewer) ?? true;
   switch (action.kind) {
@@ -409,6 +454,49 @@ function perform(log: ScriptedLog, action: Action, run: RunContext, state: Child
         },
       ];
     }
+    case 'prepare_call':
+      return [askedModel(log, run, state, script)];
+    case 'call':
+      return [
+        {
+          type: 'model_call_completed',
+          body: {
+            call: action.call,
+            outcome: 'answered',
+            code: null,
+            reason: '',
+            answer: { text: '{}' },
+            tool_calls: 0,
+            finish: 'stop',
+            model: 'm',
+            retries: 0,
+            usage: {
+              ...NO_SPEND,
+              cost_nano_usd: null,
+              steps: 1,
+              input_tokens: 20,
+              output_tokens: 5,
+              unpriced_calls: 1,
+            },
+            cached_input_tokens: null,
+            reasoning_tokens: null,
+            price_basis: '',
+          },
+        },
+      ];
+    case 'submit':
+      return [
+        {
+          type: 'answer_submitted',
+          body: {
+            ended: 'exited',
+            exit_code: null,
+            signal: null,
+            output: { text: '' },
+            usage: state.spend.agent,
+          },
+        },
+      ];
     case 'check': {
       const passed = script.passes?.(run.child) ?? true;
       return [
@@ -499,4 +587,17 @@ function heldLesson(log: ScriptedLog, ref: string, script: Script): HeldLesson {
 
 export function recordsOf(entries: readonly Entry[]): SignedEntry[] {
   return entries.map(({ envelope }) => envelope);
+}
+
+/** A lesson of an evaluation, and the proof that it was promoted there. */
+export async function promotedOne(script: Script): Promise<{ proof: LessonProof; held: HeldLesson }> {
+  const origin = await evaluate(script);
+  const extracted = origin.entries.find((entry) => entry.type === 'lesson_extracted');
+  if (extracted === undefined) throw new Error('no lesson');
+  const chain = origin.entries.filter(({ ledger }) => ledger === extracted.ledger);
+  const anchor = origin.entries.find(
+    (entry) => entry.type === 'child_anchor' && entry.body.child_run_id === extracted.ledger,
+  ) as Entry;
+  const ref = refOf(extracted);
+  return { proof: buildLessonProof(ref, chain, anchor), held: { ref, lesson: extracted.body.lesson } };
 }

@@ -20,7 +20,7 @@ describe('an honest evaluation', () => {
       links: run.entries.length,
       anchors: 8,
       proofs: 8,
-      numbers: 193,
+      numbers: 217,
       lessons: 6,
     });
     expect(result.report?.report_ref).toBe(`${run.evaluation}#${run.entries.at(-1)?.seq}@${run.entries.at(-1)?.hash}`);

@@ -38,6 +38,7 @@ export const FINDING_CODES = [
   'body_malformed',
   'attachment_missing',
   'evidence_unchecked',
+  'prompt_mismatch',
   'nothing_checked',
 ] as const;
 export type FindingCode = (typeof FINDING_CODES)[number];

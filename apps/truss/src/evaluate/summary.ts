@@ -14,6 +14,7 @@ export function summaryLines(report: EvalReport, db: string, paint: Output['pain
     ['verdict', `${paint(good ? 'green' : 'red', report.verdict)}: ${verdictReason(report, on, off)}`],
     ['finding', findingText(report)],
     ['spend', spendText(report)],
+    ...promptFacts(report),
     ['id', report.eval_run_id],
     ['verify', `truss ${dbOption(db)} --verify ${report.eval_run_id}`],
   ];
@@ -88,7 +89,22 @@ function spendText({ arms, spend }: EvalReport): string {
   const sum = known.reduce((total, cost) => total + cost, 0);
   // As in `addUsage`: a known zero must not turn "unknown" into "zero".
   const total = sum === 0 && known.length < costs.length ? UNKNOWN : dollars(sum);
-  const unmeasured = spend.unmeasured_calls;
-  const calls = unmeasured === 0 ? '' : `, and ${plural(unmeasured, 'call')} that nobody measured`;
-  return `${total} in all${calls}`;
+  const { unmeasured_calls: unmeasured, unpriced_calls: unpriced = 0 } = spend;
+  const calls = [
+    ...(unpriced === 0 ? [] : [`${plural(unpriced, 'call')} whose price is unknown`]),
+    ...(unmeasured === 0 ? [] : [`${plural(unmeasured, 'call')} that nobody measured`]),
+  ];
+  return [`${total} in all`, ...calls].join(', and ');
+}
+
+/** Nothing, where the agents were told the same but for the lessons. */
+function promptFacts({ environment: { prompts } }: EvalReport): string[][] {
+  if (prompts === undefined || prompts.different === 0) return [];
+  const { different, compared } = prompts;
+  return [
+    [
+      'prompts',
+      `in ${whole(different)} of ${plural(compared, 'pair')} the agents were told something else beside the lessons`,
+    ],
+  ];
 }

@@ -129,11 +129,19 @@ function writer({ key, session }: Writer): string {
   return `${key.slice(0, 8)}/${session.slice(0, 8)}`;
 }
 
-function usage({ cost_nano_usd, steps, input_tokens, output_tokens, unmeasured_calls }: Usage): string {
+function usage({
+  cost_nano_usd,
+  steps,
+  input_tokens,
+  output_tokens,
+  unmeasured_calls,
+  unpriced_calls = 0,
+}: Usage): string {
   const cost = cost_nano_usd === null ? 'cost unknown' : `cost ${usd(cost_nano_usd)}`;
   const count = (tokens: number | null) => (tokens === null ? 'unknown' : whole(tokens));
   const unmeasured = unmeasured_calls === 0 ? '' : `, ${plural(unmeasured_calls, 'call')} unmeasured`;
-  return `${plural(steps, 'step')}, ${count(input_tokens)} + ${count(output_tokens)} tokens, ${cost}${unmeasured}`;
+  const unpriced = unpriced_calls === 0 ? '' : `, ${plural(unpriced_calls, 'call')} without a price`;
+  return `${plural(steps, 'step')}, ${count(input_tokens)} + ${count(output_tokens)} tokens, ${cost}${unpriced}${unmeasured}`;
 }
 
 function spent(of: Usage, before = ', '): string {

@@ -10,6 +10,8 @@ export function markdownReport(report: EvalReport): string {
     ['learning off', off],
     ...report.controls.map((arm): [string, ReportArm] => [arm.arm, arm]),
   ];
+  // A report of version 1 counts them as unmeasured.
+  const isApart = report.spend.unpriced_calls !== undefined;
   const sections = [
     `# ${cell(report.contract_id)}: ${report.verdict}`,
     `${report.summary.replace(/^summary\/v\d+: /, '')}`,
@@ -63,10 +65,19 @@ export function markdownReport(report: EvalReport): string {
     ),
     '## Spend',
     grid(
-      ['by', 'steps', 'input tokens', 'output tokens', 'cost', 'unmeasured calls'],
+      [
+        'by',
+        'steps',
+        'input tokens',
+        'output tokens',
+        'cost',
+        ...(isApart ? ['unpriced calls'] : []),
+        'unmeasured calls',
+      ],
       (['agent', 'tools', 'reviewers', 'extraction', 'superseded', 'interrupted'] as const).map((part) => [
         part,
         ...usageCells(report.spend[part]),
+        ...(isApart ? [whole(report.spend[part].unpriced_calls ?? 0)] : []),
         whole(report.spend[part].unmeasured_calls),
       ]),
     ),
@@ -88,11 +99,17 @@ export function markdownReport(report: EvalReport): string {
       `- evaluation \`${report.eval_run_id}\``,
       `- report entry \`${report.report_ref ?? ''}\``,
       `- truss ${report.environment.truss}, Node ${report.environment.node}`,
-      `- the arms differ only in memory: ${report.environment.arms_differ_only_in_memory ? 'yes' : 'no'}`,
+      `- the arms differ only in memory: ${report.environment.arms_differ_only_in_memory ? 'yes' : 'no'}${promptText(report)}`,
       `- check it: \`truss verify ${report.eval_run_id}\``,
     ].join('\n'),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+/** Where the agents were told more than the lessons that differs. */
+function promptText({ environment: { prompts } }: EvalReport): string {
+  if (prompts === undefined || prompts.different === 0) return '';
+  return `; in ${whole(prompts.different)} of ${plural(prompts.compared, 'compared pair')} the agents were told something else beside the lessons`;
 }
 
 function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
