@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { type LayeredPrompt, promptLayers } from '#lib/evaluation';
 import { admitPublicKey, publicKeyFromSeed, sign, verifySignature } from '#ledger-crypto';
 import { fromHex, toHex, utf8 } from './bytes.js';
 import { pae } from './dsse.js';
@@ -7,7 +8,7 @@ import { genesisHash, keyId, type Entry, entryHash, PAYLOAD_TYPE, refOf, type Si
 import { openEntry, typedEntry } from './open-entry.js';
 import { parseEnvelopeLine, toEnvelope } from './envelope.js';
 import { childRunId, evalRunId, type KeyId } from './ids.js';
-import { parseCanonicalJson } from './jcs.js';
+import { canonicalJson, parseCanonicalJson } from './jcs.js';
 import { emptyChains, fold } from './live-chain.js';
 import {
   consistencyProof,
@@ -18,6 +19,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from './merkle.js';
+import { sha256Hex } from './sha256.js';
 import { mayWrite, type Role, ROLES } from './roles.js';
 import { openTrustStore, trustStoreDigest, trustStoreSchema } from './trust-store.js';
 import { BODIES, blobSchema, isEntryType } from './bodies.js';
@@ -146,6 +148,17 @@ describe('docs/ledger-format.md', () => {
       expect(entry(name).hash).toBe(example(`${name}_hash`));
     },
   );
+
+  test('section 4: what an agent was told', () => {
+    const prompt = JSON.parse(example('prompt')) as LayeredPrompt;
+    expect(sha256Hex(utf8(example('prompt')))).toBe(example('prompt_digest'));
+    expect(canonicalJson(promptLayers(prompt, Number(example('lesson_bytes'))))).toBe(example('layers'));
+    const { settings, transcript } = JSON.parse(example('layers')) as Record<string, string>;
+    expect(sha256Hex(utf8(example('settings_text')))).toBe(settings);
+    expect(sha256Hex(utf8(example('transcript_text')))).toBe(transcript);
+    expect(canonicalJson(parseCanonicalJson(utf8(example('context_text'))))).toBe(example('context_text'));
+    expect(sha256Hex(utf8(example('context_text')))).toBe(example('context'));
+  });
 
   test('section 5: leaves, root and proofs', () => {
     const hashes = childEntries();
