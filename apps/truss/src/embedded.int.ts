@@ -99,7 +99,7 @@ async function submit(
 ): Promise<{ id: EvalRunId; open: OpenView; entries: Entry[] }> {
   for (const [no, { digest }] of request.contracts.entries()) {
     const files = request.files[no];
-    if (files !== undefined) embedded.locate(digest, files);
+    if (files !== undefined && 'directory' in files) embedded.locate(digest, files);
   }
   const id = await embedded.submit(request);
   const entries: Entry[] = [];

@@ -11,6 +11,7 @@ import { type EvalRequested, evaluationOf } from '#lib/evaluation';
 import { type KeyStore, KeyStoreError, openKeyStore, trustFile } from '#lib/key-store';
 import { type EvalRunId, type KeyRing, openTrustStore, trustStoreBytes } from '#lib/ledger';
 import type { LiveDeps } from '#lib/providers';
+import { directRequests } from '#lib/requests';
 import { type ContractFiles, EvaluationViews, type OpenView, type Ports, RuntimeModule } from '#lib/runtime';
 import { keysFolder, OPERATOR } from './database.js';
 import { keepHeapSmall } from './heap.js';
@@ -105,7 +106,8 @@ async function embed(
     keys,
     signers: store.signers,
     trustStore: await open.log.putAttachment(trustStoreBytes(store.trust)),
-    contracts: { fetch: async () => {}, locate: (digest) => files.get(digest) ?? null },
+    contracts: { fetch: async () => {}, locate: (digest) => files.get(digest) ?? null, whyNot: () => null },
+    requests: directRequests,
     models: options.models ?? { env: process.env },
     software: SOFTWARE,
     leaseMs: 10_000,

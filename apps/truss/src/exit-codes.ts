@@ -38,6 +38,8 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
   'LessonError',
   'KeyStoreError',
   'LogError',
+  'RequestError',
+  'ArchiveError',
 ]);
 
 /** By name, so that the libraries need not be loaded to tell. */

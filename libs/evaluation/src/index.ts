@@ -2,6 +2,7 @@ export * from './arms.js';
 export * from './child-state.js';
 export * from './decide.js';
 export * from './draw.js';
+export * from './files-hint.js';
 export * from './request.js';
 export * from './schedule.js';
 export * from './state.js';

@@ -12,6 +12,7 @@ import {
   type Arm,
 } from '#lib/ledger';
 import { OFFER_RULE } from '#lib/lessons';
+import { filesHintSchema } from './files-hint.js';
 import { REPORT_VERSION } from './report.js';
 
 const count = z.int().min(0);
@@ -36,8 +37,8 @@ export const evalRequestedSchema = z.strictObject({
   max_cost_nano_usd: count.nullable(),
   deadline_ms: z.int().min(1),
   statistics: planSchema.shape.statistics,
-  /** Where the contracts' files are for an executor on this machine: a hint, no part of what is asked for. */
-  files: z.array(z.strictObject({ directory: z.string(), workspace: z.string().nullable() })),
+  /** Where the contracts' files are or may be had from, for executors: a hint, no part of what is asked for. */
+  files: z.array(filesHintSchema),
 });
 export type EvalRequested = z.infer<typeof evalRequestedSchema>;
 

@@ -76,7 +76,7 @@ async function follow(embedded: Embedded, options: Drive, ended: (end: DriveEnd)
   const { evaluation, request } = options;
   const [contract] = request.contracts;
   const [files] = request.files;
-  if (contract !== undefined && files !== undefined) embedded.locate(contract.digest, files);
+  if (contract !== undefined && files !== undefined && 'directory' in files) embedded.locate(contract.digest, files);
   embedded.drive(evaluation);
   const open = await embedded.follow(evaluation);
   watchEvaluation(open, options.tell);

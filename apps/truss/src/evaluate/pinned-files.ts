@@ -15,7 +15,7 @@ import { usageError } from '../exit-codes.js';
 export async function pinnedContract(request: EvalRequested, evaluation: EvalRunId): Promise<LoadedContract> {
   const [pinned] = request.contracts;
   const [files] = request.files;
-  if (pinned === undefined || files === undefined) {
+  if (pinned === undefined || files === undefined || !('directory' in files)) {
     throw usageError(
       `${evaluation} was asked for without saying where the files of its contract are: start a new evaluation`,
     );

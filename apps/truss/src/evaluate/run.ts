@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { loadContract, unsupportedReason } from '#lib/contract';
+import { loadContract } from '#lib/contract';
 import { type EvalReport, type EvalRequested, evaluationOf, plannedRuns, requestDigest } from '#lib/evaluation';
 import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
@@ -98,8 +98,6 @@ async function newRequest(flags: RunFlags, db: string): Promise<Asked> {
     throw usageError('nothing says what to evaluate: add --contract FILE, or --resume ID to go on with an evaluation');
   }
   const loaded = await loadContract(flags.contract);
-  const unsupported = unsupportedReason(loaded.contract);
-  if (unsupported !== null) throw usageError(`${flags.contract}: ${unsupported}`);
   const earlier = await earlierRequest(flags.requestId, db);
   const settings = requestFor(loaded, flags, {
     seed: () => earlier?.seed ?? randomInt(2 ** 48 - 1),

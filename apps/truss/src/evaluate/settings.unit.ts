@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Contract, LoadedContract } from '#lib/contract';
-import { CliError } from '../exit-codes.js';
+import { RequestError } from '#lib/requests';
 import { type EvalFlags, requestFor } from './settings.js';
 
 const contract: Contract = {
@@ -87,7 +87,7 @@ test('without a number of repeats anywhere the message says both places', () => 
 });
 
 test('a plan too large to record is refused with its number and the largest that can be', () => {
-  expect(() => asked({ repeats: 1e9 })).toThrow(CliError);
+  expect(() => asked({ repeats: 1e9 })).toThrow(RequestError);
   expect(() => asked({ repeats: 50_000, replicates: 1 })).toThrow(
     /100,000 child runs, .* can record \d\d,\d\d\d: lower/,
   );

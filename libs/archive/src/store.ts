@@ -1,0 +1,104 @@
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { loadContract, type LoadedContract } from '#lib/contract';
+import { archivedFilesSchema, type ArchivedFiles } from '#lib/evaluation';
+import type { JsonValue } from '#lib/ledger';
+import type { ContractFiles, ContractLocator } from '#lib/runtime';
+import { CONTRACT_FILE, unpackContract } from './contract.js';
+import { ArchiveError } from './errors.js';
+import { type ArchiveSources, fetchArchive } from './fetch.js';
+
+export interface ContractStoreOptions {
+  /** Of this machine; several processes may share it. */
+  readonly cacheDir: string;
+  readonly sources: ArchiveSources;
+  /** Told why files could not be had: the run says so too. */
+  readonly failed?: (digest: string, error: unknown) => void;
+}
+
+/** How long a failure is remembered, so that a thousand runs do not ask a thousand times. */
+const REMEMBERED_MS = 10_000;
+
+/** Brings the files of contracts to this machine: each once, checked against the digest that the signed plan names, in a folder by that digest. */
+export function createContractStore({ cacheDir, sources, failed }: ContractStoreOptions): ContractLocator {
+  const here = new Map<string, ContractFiles>();
+  const reasons = new Map<string, { readonly why: string; readonly at: number }>();
+  const coming = new Map<string, Promise<void>>();
+
+  async function bring(digest: string, hints: JsonValue): Promise<void> {
+    try {
+      const { directory, workspaceDir } = await filesOf(digest, hints);
+      here.set(digest, { directory, workspace: workspaceDir });
+      reasons.delete(digest);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      reasons.set(digest, {
+        why: error instanceof ArchiveError ? why : `its files do not load here (${why})`,
+        at: performance.now(),
+      });
+      failed?.(digest, error);
+    }
+  }
+
+  async function filesOf(digest: string, hints: JsonValue): Promise<LoadedContract> {
+    const folder = join(cacheDir, digest);
+    const known = await loadContract(join(folder, CONTRACT_FILE)).catch(() => null);
+    if (known?.digest === digest) return known;
+    const parsed = z.array(archivedFilesSchema).safeParse(hints);
+    if (!parsed.success || parsed.data.length === 0) {
+      throw new ArchiveError('archive_unavailable', 'nothing says where its files may be had');
+    }
+    await mkdir(cacheDir, { recursive: true, mode: 0o700 });
+    let last: unknown = null;
+    for (const files of parsed.data) {
+      const fresh = await mkdtemp(join(cacheDir, '.new-'));
+      try {
+        await unpackHinted(files, digest, join(fresh, 'files'));
+        await putInPlace(join(fresh, 'files'), folder, fresh);
+        return await loadContract(join(folder, CONTRACT_FILE));
+      } catch (error) {
+        last = error;
+      } finally {
+        await rm(fresh, { recursive: true, force: true });
+      }
+    }
+    throw last;
+  }
+
+  async function unpackHinted({ toml, archive }: ArchivedFiles, digest: string, into: string): Promise<void> {
+    const text = await fetchArchive({ ...toml, url: null }, sources);
+    const bytes = archive === null ? null : await fetchArchive(archive, sources);
+    const loaded = await unpackContract(new TextDecoder().decode(text), bytes, into, sources.limits);
+    if (loaded.digest !== digest)
+      throw new ArchiveError('contract_mismatch', 'its archive holds another contract than the one that the plan pins');
+  }
+
+  return {
+    async fetch(digest, hints) {
+      if (here.has(digest)) return;
+      const reason = reasons.get(digest);
+      if (reason !== undefined && performance.now() - reason.at < REMEMBERED_MS) return;
+      let under = coming.get(digest);
+      if (under === undefined) {
+        under = bring(digest, hints).finally(() => coming.delete(digest));
+        coming.set(digest, under);
+      }
+      await under;
+    },
+    locate: (digest) => here.get(digest) ?? null,
+    whyNot: (digest) => reasons.get(digest)?.why ?? null,
+  };
+}
+
+/** Another process may have done the same in the meantime, and what lay there before may have been spoilt. */
+async function putInPlace(from: string, folder: string, scratch: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await rename(from, folder);
+    } catch (error) {
+      if (attempt === 3) throw error;
+    }
+    await rename(folder, join(scratch, `old-${attempt}`)).catch(() => {});
+  }
+}

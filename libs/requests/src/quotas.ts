@@ -1,0 +1,172 @@
+import { acceptedSchema, type EvalAccepted } from '#lib/evaluation';
+import type { EventLog, Topics } from '#lib/event-log';
+import { attachedBody, type EvalRunId, openEntryAsync, typedEntry } from '#lib/ledger';
+import { RequestError } from './errors.js';
+import type { TrustedKeys } from './requester-keys.js';
+
+export interface QuotaLimits {
+  /** Evaluations of one requester that are open at once. */
+  readonly open: number;
+  /** Nano-dollars that the evaluations of one requester may have spent in the last 24 hours; `null`: without limit. */
+  readonly spendNanoUsdPerDay: number | null;
+}
+export const quotaDefaults: QuotaLimits = { open: 100, spendNanoUsdPerDay: 100_000_000_000 };
+
+export interface QuotaOptions {
+  readonly limits: QuotaLimits;
+  readonly log: Pick<EventLog, 'records'>;
+  readonly topics: Pick<Topics, 'list'>;
+  readonly keys: TrustedKeys;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+interface Known {
+  readonly requester: string;
+  readonly deadline: number;
+  /** Whether a run of it can cost anything: a constant answer cannot. */
+  readonly costs: boolean;
+  closed: boolean;
+  /** What its anchored runs spent and when; kept once it is closed. */
+  spent: readonly Spent[] | null;
+}
+interface Spent {
+  readonly at: number;
+  readonly nanoUsd: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** What other intakes accepted is known by then; before a refusal it is looked up, at most so often. */
+const STALE_MS = 30_000;
+const LOOK_MS = 1_000;
+
+/**
+ * What each requester has open and has spent, counted from the log: acceptances, `eval.index` and the signed anchors. Several intakes may
+ * each let one more pass in the same moment.
+ */
+export class Quotas {
+  readonly #known = new Map<EvalRunId, Known>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+
+  constructor(private readonly options: QuotaOptions) {}
+
+  /**
+   * Whether one more may be accepted, and counts it. What was accepted before may always be asked for again.
+   * @throws RequestError `quota_open`, `quota_spend`; whatever the log throws
+   */
+  async admit(accepted: EvalAccepted): Promise<void> {
+    const id = accepted.eval_run_id as EvalRunId;
+    if (this.#age() > STALE_MS) {
+      // The first time there is nothing to judge by.
+      if (this.#lookedAt === Number.NEGATIVE_INFINITY) await this.#look();
+      else this.#look().catch(() => {});
+    }
+    if (this.#known.has(id)) return;
+    let refusal = await this.#refusal(accepted.request.requester);
+    if (refusal !== null && this.#age() > LOOK_MS) {
+      await this.#look();
+      if (this.#known.has(id)) return;
+      refusal = await this.#refusal(accepted.request.requester);
+    }
+    if (refusal !== null) throw refusal;
+    this.#add(accepted);
+  }
+
+  async #refusal(requester: string): Promise<RequestError | null> {
+    const { open, spendNanoUsdPerDay } = this.options.limits;
+    const own = [...this.#known].filter(([, known]) => known.requester === requester);
+    const now = this.options.now();
+    const opened = own.filter(([, { closed, deadline }]) => !closed && deadline > now - DAY_MS).length;
+    if (opened >= open) {
+      return new RequestError(
+        'quota_open',
+        `${requester} has ${opened} open evaluations, and may have ${open}: wait until one has ended, or cancel one`,
+      );
+    }
+    if (spendNanoUsdPerDay === null) return null;
+    let spent = 0;
+    for (const [id, known] of own) {
+      if (!known.costs || known.deadline < now - DAY_MS) continue;
+      for (const { at, nanoUsd } of await this.#spentBy(id, known)) if (at > now - DAY_MS) spent += nanoUsd;
+    }
+    if (spent < spendNanoUsdPerDay) return null;
+    return new RequestError(
+      'quota_spend',
+      `the evaluations of ${requester} spent ${usd(spent)} USD in the last 24 hours, and may spend ${usd(spendNanoUsdPerDay)}: ask again later`,
+    );
+  }
+
+  async #spentBy(id: EvalRunId, known: Known): Promise<readonly Spent[]> {
+    if (known.spent !== null) return known.spent;
+    const { closed } = known;
+    const spent = await spentBy(id, this.options);
+    if (closed) known.spent = spent;
+    return spent;
+  }
+
+  #age(): number {
+    return this.options.now() - this.#lookedAt;
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#read().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #read(): Promise<void> {
+    const { topics, now } = this.options;
+    const at = now();
+    for await (const { value } of topics.list('eval.accepted')) {
+      const accepted = acceptedSchema.safeParse(value);
+      if (accepted.success && accepted.data.kind === 'eval') this.#add(accepted.data);
+    }
+    for await (const { key, value } of topics.list('eval.index')) {
+      const outcome = (value as { outcome?: unknown } | null)?.outcome ?? null;
+      const known = this.#known.get(key as EvalRunId);
+      if (known !== undefined && outcome !== null) known.closed = true;
+    }
+    for (const [id, { deadline }] of this.#known) if (deadline < at - 2 * DAY_MS) this.#known.delete(id);
+    this.#lookedAt = at;
+  }
+
+  #add({ eval_run_id, accepted_at: acceptedAt, request }: EvalAccepted): void {
+    const id = eval_run_id as EvalRunId;
+    if (this.#known.has(id)) return;
+    this.#known.set(id, {
+      requester: request.requester,
+      deadline: acceptedAt + request.deadline_ms,
+      costs: request.contracts.some(({ contract }) => canCost(contract)),
+      closed: false,
+      spent: null,
+    });
+  }
+}
+
+function canCost(contract: unknown): boolean {
+  const { agent, panel } = contract as { agent?: { kind?: string }; panel?: unknown };
+  return agent?.kind !== 'fixed' || (panel ?? null) !== null;
+}
+
+/** By the coordinators' signed anchors; what was superseded was paid for too. */
+async function spentBy(id: EvalRunId, { log, keys }: QuotaOptions): Promise<Spent[]> {
+  const spent = new Map<string, Spent>();
+  for await (const { record } of log.records(id)) {
+    if (!ANCHOR.test(new TextDecoder('latin1').decode(record.payload))) continue;
+    const opened = await openEntryAsync(record, keys);
+    if (opened.kind !== 'entry' || opened.entry.eval !== id || attachedBody(opened.entry) !== null) continue;
+    const entry = typedEntry(opened.entry);
+    if (entry.type !== 'child_anchor') continue;
+    const { child_run_id, usage, superseded } = entry.body;
+    const nanoUsd = (usage.cost_nano_usd ?? 0) + (superseded.usage.cost_nano_usd ?? 0);
+    spent.set(child_run_id, { at: Date.parse(entry.at), nanoUsd });
+  }
+  return [...spent.values()];
+}
+const ANCHOR = /"type":"child_anchor","v":1\}$/;
+
+function usd(nano: number): string {
+  return (nano / 1e9).toFixed(2);
+}

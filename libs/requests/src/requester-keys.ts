@@ -1,0 +1,24 @@
+import type { openTrustStore } from '#lib/ledger';
+import { RequestError } from './errors.js';
+
+export type TrustedKeys = ReturnType<typeof openTrustStore>;
+
+/** The keys that may ask, and register contracts. */
+export interface RequesterKeys {
+  /** @throws RequestError `key_not_accepted` */
+  active(id: string): TrustedKeys['keys'][number];
+}
+
+export function requesterKeys(trust: TrustedKeys): RequesterKeys {
+  const known = new Map<string, TrustedKeys['keys'][number]>(trust.keys.map((key) => [key.id, key]));
+  return {
+    active(id) {
+      const key = known.get(id);
+      const refused = (why: string) => new RequestError('key_not_accepted', `the key ${id.slice(0, 16)}… ${why}`);
+      if (key === undefined) throw refused('is not in the trust store of this deployment: have it added there');
+      if (key.role !== 'requester') throw refused(`is a key of the ${key.role}: sign with a requester's`);
+      if (key.status !== 'active') throw refused(`is ${key.status}: sign with another`);
+      return key;
+    },
+  };
+}
