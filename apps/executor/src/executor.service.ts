@@ -30,12 +30,18 @@ import { Slots } from './slots.js';
 /** How long a command waits for a request that is not in the ledger yet. */
 const REQUEST_WAIT_MS = 60_000;
 
+interface Running {
+  /** Leaves the run to whoever takes it up next. */
+  readonly handBack: () => Promise<void>;
+  readonly finishers: (() => void)[];
+}
+
 /** Takes commands and runs their children: each by its core, outside the consumer's handler. */
 @Injectable()
 export class ExecutorService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly writer: LedgerWriter;
   private readonly holder: string;
-  private readonly running = new Map<ChildRunId, { stop: () => Promise<void>; readonly finishers: (() => void)[] }>();
+  private readonly running = new Map<ChildRunId, Running>();
   private readonly slots: Slots;
   private consumer: Consuming | null = null;
   private stopping = false;
@@ -57,11 +63,14 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
 
   async onApplicationShutdown(): Promise<void> {
     this.stopping = true;
+    // First the leases, then the partitions: whoever is given the commands again finds the runs free.
+    await Promise.all([...this.running.values()].map((run) => run.handBack()));
     await this.consumer?.stop();
-    await Promise.all([...this.running.values()].map((run) => run.stop()));
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
+    // Not finished, so that it is given to another.
+    if (this.stopping) return;
     const child = record.key;
     if (!isChildRunId(child)) {
       await this.ports.topics.refuse(record, 'bad_id', 'a command names a child run');
@@ -73,7 +82,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     const running = this.running.get(child);
     // A copy is finished when the run is, not before.
     if (running !== undefined) return void running.finishers.push(finished);
-    this.running.set(child, { stop: async () => {}, finishers: [finished] });
+    this.running.set(child, { handBack: async () => {}, finishers: [finished] });
     await this.run(child, record);
   }
 
@@ -89,28 +98,38 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       context: (view) => actions.contextOf(view, child),
     });
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
+    const handedBack = Promise.withResolvers<void>();
     const host = new CoreHost<RunEvent, RunEffect>(
       core,
       { open, writer: this.writer, env, fatal: ports.fatal },
       (effect) => {
         switch (effect.kind) {
           case 'perform':
+            if (this.stopping) return handedBack.resolve();
             actions.perform(child, effect, (event) => host.post(event), ports.fatal);
             return;
           case 'abort':
             actions.abort();
+            if (this.stopping) handedBack.resolve();
             return;
           case 'lease':
+            if (this.stopping && core.state.phase === 'leasing') return;
             this.slots.take(child, () => {
               ports.leases
                 .hold(child, this.holder, ports.leaseMs, chainOf(open.view.live, child) !== null)
-                .then((granted) => {
+                .then(async (granted) => {
+                  if (granted && this.stopping && core.state.phase === 'leasing') {
+                    await ports.leases.release(child, this.holder);
+                    return;
+                  }
                   if (!granted) this.slots.release(child);
                   host.post({ kind: 'leased', granted });
-                }, ports.fatal);
+                })
+                .catch(ports.fatal);
             });
             return;
           case 'release':
+            if (this.stopping) handedBack.resolve();
             this.slots.release(child);
             ports.leases.release(child, this.holder).catch(ports.fatal);
             return;
@@ -134,7 +153,19 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       actions.abort();
       await actions.dispose();
     };
+    /** The action under way, and what is being written of it, come to their end if that is soon; no other action begins. */
+    const handBack = async () => {
+      if (core.state.acting !== null || core.state.writing) {
+        const late = setTimeout(handedBack.resolve, ports.handBackMs ?? 0);
+        await handedBack.promise;
+        clearTimeout(late);
+      }
+      await stop();
+      this.slots.release(child);
+      await ports.leases.release(child, this.holder);
+    };
     const finish = async () => {
+      handedBack.resolve();
       await stop();
       const finishers = this.running.get(child)?.finishers ?? [];
       this.running.delete(child);
@@ -147,7 +178,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       await finish();
     };
     const patience = setTimeout(() => void giveUp().catch(ports.fatal), REQUEST_WAIT_MS);
-    this.running.set(child, { stop, finishers: this.running.get(child)?.finishers ?? [] });
+    this.running.set(child, { handBack, finishers: this.running.get(child)?.finishers ?? [] });
     host.begin();
   }
 }
