@@ -13,19 +13,30 @@ import {
   PORTS,
   type Ports,
 } from '#lib/runtime';
+import { ViewFeed } from './view-feed.js';
 
-interface Projecting {
-  /** Of the records that are finished when the evaluation's report is published. */
-  readonly finishers: (() => void)[];
-  stop: () => void;
+interface Running {
+  readonly core: ProjectionCore;
+  /** Absent where this process keeps no views. */
+  readonly feed: ViewFeed | null;
+  readonly stop: () => void;
 }
 
-/** Folds complete evaluations into their signed reports, and publishes each. */
+interface Projecting {
+  /** Of the acceptance: whoever is given it reports on the evaluation. */
+  readonly partition: number;
+  /** Of the records that are finished when the evaluation's report is published and in the views. */
+  readonly finishers: (() => void)[];
+  readonly running: Promise<Running>;
+}
+
+/** Folds complete evaluations into their signed reports, publishes each, and keeps the views of all. */
 @Injectable()
 export class ProjectorService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly writer: LedgerWriter;
   private readonly projecting = new Map<EvalRunId, Projecting>();
-  /** Reports that are being published: a shutdown waits for them. */
+  /** Reports that are being published, and what comes after that: a shutdown waits for them. */
+  private readonly publishing = new Set<Promise<void>>();
   private readonly finishing = new Set<Promise<void>>();
   private consumer: Consuming | null = null;
 
@@ -39,13 +50,26 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     const { topics, fatal } = this.ports;
     const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
-    this.consumer = await consumeTracked(topics, 'eval.accepted', 'projector', take, fatal);
+    this.consumer = await consumeTracked(topics, 'eval.accepted', 'projector', take, fatal, (partitions) =>
+      this.lost(partitions),
+    );
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.publishing);
+    // Views that cannot be reached hold nobody up: whoever is given the acceptance next writes them.
+    for (const { feed } of await this.running()) feed?.stop();
     await Promise.all(this.finishing);
     await this.consumer?.stop();
-    for (const { stop } of this.projecting.values()) stop();
+    for (const { feed, stop } of await this.running()) {
+      feed?.stop();
+      stop();
+    }
+  }
+
+  private async running(): Promise<Running[]> {
+    const all = await Promise.allSettled([...this.projecting.values()].map((one) => one.running));
+    return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
@@ -58,14 +82,31 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     if (known !== undefined) known.finishers.push(finished);
     else if (accepted.data.kind === 'cancel') finished();
     else {
-      const projecting: Projecting = { finishers: [finished], stop: () => {} };
-      this.projecting.set(id, projecting);
-      await this.project(id, projecting);
+      const running = this.project(id);
+      this.projecting.set(id, { partition: record.partition, finishers: [finished], running });
+      await running;
     }
   }
 
-  private async project(id: EvalRunId, projecting: Projecting): Promise<void> {
+  /** Another projector has these from now on: it writes, publishes and commits what is left to do. */
+  private lost(partitions: readonly number[]): void {
+    for (const [id, projecting] of this.projecting) {
+      if (!partitions.includes(projecting.partition)) continue;
+      this.projecting.delete(id);
+      const giveUp = async () => {
+        const { feed, stop } = await projecting.running;
+        feed?.stop();
+        stop();
+        await this.views.close(id);
+      };
+      giveUp().catch(this.ports.fatal);
+    }
+  }
+
+  private async project(id: EvalRunId): Promise<Running> {
     const { ports } = this;
+    const { views } = ports;
+    const feed = views === undefined ? null : await ViewFeed.open(id, { ...ports, views });
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
     const core = new ProjectionCore(id, ports.signers.projector.keyId);
@@ -74,32 +115,51 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
       core,
       { open, writer: this.writer, env, fatal: ports.fatal },
       (effect) => {
-        if (effect.kind === 'publish') published = this.publish(id, open);
-        else if (effect.kind === 'finished') this.finish(published.then(() => this.release(id, projecting)));
-        else throw new Error(`a projector has no effect ${effect.kind}`);
+        if (effect.kind === 'publish') {
+          published = this.publish(id, open);
+          this.keep(this.publishing, published);
+        } else if (effect.kind === 'finished') {
+          const release = published.then(
+            () => this.release(id, core),
+            () => {},
+          );
+          this.keep(this.finishing, release);
+        } else throw new Error(`a projector has no effect ${effect.kind}`);
       },
     );
     const unsubscribe = open.subscribe((entry) => {
       if (entry.ledger === id) host.post({ kind: 'changed' });
     });
-    projecting.stop = () => {
-      unsubscribe();
-      host.stop();
-    };
     host.begin();
+    return {
+      core,
+      feed,
+      stop: () => {
+        unsubscribe();
+        host.stop();
+      },
+    };
   }
 
-  private finish(work: Promise<void>): void {
-    const done = work.catch(this.ports.fatal).finally(() => this.finishing.delete(done));
-    this.finishing.add(done);
+  private keep(set: Set<Promise<void>>, work: Promise<void>): void {
+    const done = work.catch(this.ports.fatal).finally(() => set.delete(done));
+    set.add(done);
   }
 
-  /** The offset passes the acceptance after the report was published, and not before. */
-  private async release(id: EvalRunId, { finishers, stop }: Projecting): Promise<void> {
+  /** The offset passes the acceptance after the report was published and stands in the views, and not before. */
+  private async release(id: EvalRunId, core: ProjectionCore): Promise<void> {
+    const projecting = this.projecting.get(id);
+    const running = await projecting?.running;
+    // Where the partition was lost, and came back since, the work is that of another core.
+    if (projecting === undefined || running?.core !== core) return;
+    const { feed, stop } = running;
     stop();
+    if (feed !== null && !(await feed.finish())) return;
+    feed?.stop();
+    if (this.projecting.get(id) !== projecting) return;
     this.projecting.delete(id);
     await this.views.close(id);
-    for (const finished of finishers) finished();
+    for (const finished of projecting.finishers) finished();
   }
 
   private async publish(id: EvalRunId, open: OpenView): Promise<void> {
