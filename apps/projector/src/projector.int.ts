@@ -73,10 +73,6 @@ class World {
       keys: this.keys,
       signers: SIGNERS,
       trustStore: { sha256: '0'.repeat(64), size: 0 },
-      requests: {
-        resolve: async () => ({ kind: 'refused', code: 'none', reason: 'a projector takes no requests' }),
-        admit: async () => null,
-      },
       contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
       requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
       models: { env: {} },
