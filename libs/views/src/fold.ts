@@ -6,7 +6,8 @@ import type { ViewChange, ViewRow } from './port.js';
 
 /**
  * The views of one evaluation as a fold over its log. Give it everything from the first record on, in log order; take changes from it
- * whenever it suits, one at a time: what was not `written` is in the next one again.
+ * whenever it suits, one at a time: what was not `written` is in the next one again. It ends with the evaluation: whatever is written under its
+ * name after that changes nothing, so that everybody's views end at one position.
  */
 export class EvaluationFold {
   readonly #evaluation = new EvaluationRows();
@@ -20,7 +21,14 @@ export class EvaluationFold {
 
   constructor(readonly evaluation: EvalRunId) {}
 
+  /** Whether the evaluation has its report, or was closed without one. */
+  get ended(): boolean {
+    const status = this.#evaluation.row?.status;
+    return status !== undefined && status !== 'open' && status !== 'reporting';
+  }
+
   entry(entry: Entry, joining: Joining, live: LiveChains, position: number): void {
+    if (this.ended) return;
     this.#position = position;
     this.#evaluation.observe(entry, joining);
     for (const ledger of this.#ledgers.observe(entry, joining, live)) this.#changed.ledgers.add(ledger);
@@ -29,6 +37,7 @@ export class EvaluationFold {
   }
 
   foreign(position: number): void {
+    if (this.ended) return;
     this.#position = position;
     this.#evaluation.foreign();
     this.#ledgers.foreign(this.evaluation);

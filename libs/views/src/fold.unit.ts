@@ -97,6 +97,17 @@ describe('the row of an evaluation', () => {
   });
 });
 
+test('whatever comes after the end of an evaluation changes nothing, not even the position', () => {
+  const scene = complete(learningScene());
+  const fold = foldOf(scene.entries);
+  fold.written(fold.change());
+  fold.foreign(100_000);
+  const [first] = told(scene.entries);
+  first?.(fold);
+  expect(fold.dirty).toBe(false);
+  expect(fold.ended).toBe(true);
+});
+
 describe('the status of a ledger', () => {
   test('has the size, head and root that its anchor has, and says that they agree', async () => {
     const scene = complete(learningScene());
