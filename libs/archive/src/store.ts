@@ -15,13 +15,17 @@ export interface ContractStoreOptions {
   readonly sources: ArchiveSources;
   /** Told why files could not be had: the run says so too. */
   readonly failed?: (digest: string, error: unknown) => void;
+  /** How long a failure is remembered, so that a thousand runs do not ask a thousand times. Absent: 10 s. */
+  readonly rememberMs?: number;
 }
 
-/** How long a failure is remembered, so that a thousand runs do not ask a thousand times. */
-const REMEMBERED_MS = 10_000;
-
 /** Brings the files of contracts to this machine: each once, checked against the digest that the signed plan names, in a folder by that digest. */
-export function createContractStore({ cacheDir, sources, failed }: ContractStoreOptions): ContractLocator {
+export function createContractStore({
+  cacheDir,
+  sources,
+  failed,
+  rememberMs = 10_000,
+}: ContractStoreOptions): ContractLocator {
   const here = new Map<string, ContractFiles>();
   const reasons = new Map<string, { readonly why: string; readonly at: number }>();
   const coming = new Map<string, Promise<void>>();
@@ -43,8 +47,8 @@ export function createContractStore({ cacheDir, sources, failed }: ContractStore
 
   async function filesOf(digest: string, hints: JsonValue): Promise<LoadedContract> {
     const folder = join(cacheDir, digest);
-    const known = await loadContract(join(folder, CONTRACT_FILE)).catch(() => null);
-    if (known?.digest === digest) return known;
+    const known = await loadedFrom(folder, digest);
+    if (known !== null) return known;
     const parsed = z.array(archivedFilesSchema).safeParse(hints);
     if (!parsed.success || parsed.data.length === 0) {
       throw new ArchiveError('archive_unavailable', 'nothing says where its files may be had');
@@ -55,8 +59,7 @@ export function createContractStore({ cacheDir, sources, failed }: ContractStore
       const fresh = await mkdtemp(join(cacheDir, '.new-'));
       try {
         await unpackHinted(files, digest, join(fresh, 'files'));
-        await putInPlace(join(fresh, 'files'), folder, fresh);
-        return await loadContract(join(folder, CONTRACT_FILE));
+        return await putInPlace(join(fresh, 'files'), folder, digest);
       } catch (error) {
         last = error;
       } finally {
@@ -78,7 +81,7 @@ export function createContractStore({ cacheDir, sources, failed }: ContractStore
     async fetch(digest, hints) {
       if (here.has(digest)) return;
       const reason = reasons.get(digest);
-      if (reason !== undefined && performance.now() - reason.at < REMEMBERED_MS) return;
+      if (reason !== undefined && performance.now() - reason.at < rememberMs) return;
       let under = coming.get(digest);
       if (under === undefined) {
         under = bring(digest, hints).finally(() => coming.delete(digest));
@@ -91,14 +94,25 @@ export function createContractStore({ cacheDir, sources, failed }: ContractStore
   };
 }
 
-/** Another process may have done the same in the meantime, and what lay there before may have been spoilt. */
-async function putInPlace(from: string, folder: string, scratch: string): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await rename(from, folder);
-    } catch (error) {
-      if (attempt === 3) throw error;
-    }
-    await rename(folder, join(scratch, `old-${attempt}`)).catch(() => {});
+/** The contract in a folder, if all that its digest pins is there. */
+async function loadedFrom(folder: string, digest: string): Promise<LoadedContract | null> {
+  const found = await loadContract(join(folder, CONTRACT_FILE)).catch(() => null);
+  return found?.digest === digest ? found : null;
+}
+
+/** Another process may have done the same in the meantime; what lay there before, and was spoilt, makes way. */
+async function putInPlace(from: string, folder: string, digest: string): Promise<LoadedContract> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const moved = await rename(from, folder).then(
+      () => true,
+      () => false,
+    );
+    const found = await loadedFrom(folder, digest);
+    if (found !== null) return found;
+    if (!moved) await rename(folder, `${from}-spoilt-${attempt}`).catch(() => {});
   }
+  throw new ArchiveError(
+    'archive_unavailable',
+    'its files do not stay as they are in the folder of unpacked contracts',
+  );
 }
