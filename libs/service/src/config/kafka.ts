@@ -5,6 +5,7 @@ import type { SettingsReader } from './reader.js';
 import { tokenFromClientCredentials, tokenFromFile } from './oauth.js';
 import { hasOwnTls, tlsOf } from './tls.js';
 import { isLoopback } from './urls.js';
+import { boolean } from './values.js';
 
 export interface KafkaConnection extends KafkaSettings {
   readonly clientId: string;
@@ -37,11 +38,7 @@ export function kafkaOf(reader: SettingsReader, warnings: string[]): KafkaSettin
   );
   const certificates = tlsOf(reader, 'KAFKA');
   const sasl = mechanism === undefined ? undefined : saslOf(reader, mechanism, certificates);
-  const wanted = reader.parsed(
-    'TRUSS_KAFKA_TLS',
-    z.stringbool({ truthy: ['true'], falsy: ['false'] }),
-    'true or false',
-  );
+  const wanted = reader.parsed('TRUSS_KAFKA_TLS', boolean, 'true or false');
   const tls = wanted ?? (mechanism !== undefined || hasOwnTls(reader, 'KAFKA'));
   if (wanted === false && hasOwnTls(reader, 'KAFKA'))
     reader.problem('TRUSS_KAFKA_TLS', 'is false, and a TRUSS_KAFKA_TLS_… file is set: take one of them away');

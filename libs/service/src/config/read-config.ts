@@ -2,11 +2,11 @@ import type { RedisConnection } from '#lib/event-log/redis';
 import type { ServiceRole } from '#lib/key-store';
 import type { RegistryConnection } from '#lib/schemas';
 import { z } from 'zod';
-import { durationMs } from './duration.js';
+import { otlpOf, type OtlpSettings, redisOf, registryOf } from './endpoints.js';
 import { type KafkaConnection, kafkaOf } from './kafka.js';
 import { type ConfigFlags, SettingsReader } from './reader.js';
-import { tlsOf } from './tls.js';
-import { endpointOf } from './urls.js';
+import { type FileSettings, filesOf, type RequestSettings, requestsOf } from './requests.js';
+import { durationMs, whole } from './values.js';
 
 /** The parts of the world that a process may need. */
 interface Parts {
@@ -28,7 +28,9 @@ export interface ServiceSettings {
   readonly http: { readonly host: string; readonly port: number };
   readonly logLevel: LogLevel;
   /** Where traces go; `null`: nowhere. */
-  readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | null;
+  readonly otlp: OtlpSettings | null;
+  readonly requests: RequestSettings;
+  readonly files: FileSettings;
   /** Every value that must never be shown. */
   readonly secrets: readonly string[];
   /** What works and should not stay so; to be logged at the start. */
@@ -97,6 +99,8 @@ export function readConfig<P extends Part>(
     },
     logLevel: reader.parsed('TRUSS_LOG_LEVEL', z.enum(LOG_LEVELS), LOG_LEVELS.join(', ')) ?? 'info',
     otlp: otlpOf(reader),
+    requests: requestsOf(reader),
+    files: filesOf(reader),
     secrets: reader.secrets,
     warnings,
   };
@@ -106,69 +110,4 @@ export function readConfig<P extends Part>(
 
 function defined<K extends Part>(part: K, value: Parts[K] | undefined): Partial<Parts> {
   return value === undefined ? {} : { [part]: value };
-}
-
-function whole(least: number, most: number) {
-  return z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .refine((value) => value >= least && value <= most);
-}
-
-function registryOf(reader: SettingsReader, warnings: string[]): RegistryConnection | undefined {
-  const names = {
-    url: 'TRUSS_REGISTRY',
-    username: 'TRUSS_REGISTRY_USERNAME',
-    password: 'TRUSS_REGISTRY_PASSWORD',
-  } as const;
-  const endpoint = endpointOf(reader, names, { clear: 'http:', secure: 'https:' });
-  const tls = tlsOf(reader, 'REGISTRY');
-  if (endpoint === undefined) return undefined;
-  const { url, secure, loopback, username, password } = endpoint;
-  if (password !== undefined && !secure && !loopback)
-    warnings.push('TRUSS_REGISTRY is http: its password travels readable');
-  return {
-    url,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined || !secure ? {} : { tls }),
-  };
-}
-
-function redisOf(reader: SettingsReader, warnings: string[], name: string): RedisConnection | undefined {
-  const names = { url: 'TRUSS_REDIS', username: 'TRUSS_REDIS_USERNAME', password: 'TRUSS_REDIS_PASSWORD' } as const;
-  const endpoint = endpointOf(reader, names, { clear: 'redis:', secure: 'rediss:' });
-  const tls = tlsOf(reader, 'REDIS');
-  if (endpoint === undefined) return undefined;
-  const { url, secure, loopback, username, password } = endpoint;
-  if (password !== undefined && !secure && !loopback)
-    warnings.push('TRUSS_REDIS is redis: and not rediss: its password travels readable');
-  return {
-    url,
-    name,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined || !secure ? {} : { tls }),
-  };
-}
-
-function otlpOf(reader: SettingsReader): ServiceSettings['otlp'] {
-  const url = reader.parsed(
-    'TRUSS_OTLP_ENDPOINT',
-    z.url({ protocol: /^https?$/ }),
-    'a URL such as http://127.0.0.1:4318',
-  );
-  const text = reader.secret('TRUSS_OTLP_HEADERS') ?? '';
-  const headers: Record<string, string> = {};
-  for (const part of text.split(',').filter((one) => one.trim() !== '')) {
-    const [, name, value] = /^\s*([A-Za-z0-9-]+)=(.+)$/.exec(part) ?? [];
-    if (name === undefined || value === undefined) {
-      reader.problem('TRUSS_OTLP_HEADERS', 'cannot be read; expected name=value, or several with commas between them');
-      break;
-    }
-    reader.secrets.push(value.trim());
-    headers[name] = value.trim();
-  }
-  return url === undefined ? null : { url: `${url.replace(/\/$/, '')}/v1/traces`, headers };
 }

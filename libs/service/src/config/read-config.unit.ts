@@ -63,12 +63,17 @@ describe('the configuration', () => {
           TRUSS_PREFIX: 'a/b',
           TRUSS_OTLP_ENDPOINT: 'collector:4318',
           TRUSS_TLS_CERT_FILE: '/nowhere/cert.pem',
+          TRUSS_ARCHIVE_URLS: 'https://files/contracts',
+          TRUSS_QUOTA_USD_PER_DAY: 'much',
+          TRUSS_MAX_DEADLINE: '1y',
+          TRUSS_SIGNED_ONLY: 'yes',
         },
         {},
         { parts: ALL, roles: ['coordinator', 'projector'] },
       ),
     );
     expect(Object.keys(problems).toSorted()).toEqual([
+      'TRUSS_ARCHIVE_URLS',
       'TRUSS_BROKERS',
       'TRUSS_CONCURRENCY',
       'TRUSS_COORDINATOR_KEY_FILE',
@@ -77,11 +82,14 @@ describe('the configuration', () => {
       'TRUSS_KAFKA_SASL_USERNAME',
       'TRUSS_LEASE_TIME',
       'TRUSS_LOG_LEVEL',
+      'TRUSS_MAX_DEADLINE',
       'TRUSS_OTLP_ENDPOINT',
       'TRUSS_PREFIX',
       'TRUSS_PROJECTOR_KEY_FILE',
+      'TRUSS_QUOTA_USD_PER_DAY',
       'TRUSS_REDIS',
       'TRUSS_REGISTRY',
+      'TRUSS_SIGNED_ONLY',
       'TRUSS_TLS_CERT_FILE',
       'TRUSS_TLS_KEY_FILE',
       'TRUSS_TRUST_FILE',
@@ -150,6 +158,32 @@ describe('the configuration', () => {
     const here = readConfig({ ...CLUSTER, TRUSS_REDIS: 'redis://:pw@127.0.0.1:1' }, {}, { parts: ALL });
     expect(remote.warnings).toHaveLength(1);
     expect(here.warnings).toHaveLength(0);
+  });
+
+  test('of requests has quotas and places of archives, as they are set or as they are said to be', () => {
+    const standard = readConfig({}, {}, { parts: [] });
+    expect(standard.requests).toEqual({
+      audience: 'truss',
+      signedOnly: false,
+      quotas: { open: 100, spendNanoUsdPerDay: 100e9 },
+      maxDeadlineMs: 72 * 3_600_000,
+    });
+    const env = {
+      TRUSS_ARCHIVE_URLS: 'https://files/a/, file:///srv/contracts/',
+      TRUSS_QUOTA_USD_PER_DAY: '2.50',
+      TRUSS_MAX_DEADLINE: '24h',
+      TRUSS_SIGNED_ONLY: 'true',
+    };
+    const own = readConfig(env, {}, { parts: [] });
+    expect(own.files.archiveUrls).toEqual(['https://files/a/', 'file:///srv/contracts/']);
+    expect(own.requests).toMatchObject({
+      signedOnly: true,
+      maxDeadlineMs: 86_400_000,
+      quotas: { spendNanoUsdPerDay: 2.5e9 },
+    });
+    expect(
+      readConfig({ TRUSS_QUOTA_USD_PER_DAY: 'none' }, {}, { parts: [] }).requests.quotas.spendNanoUsdPerDay,
+    ).toBeNull();
   });
 
   test('headers for the collector are read one by one', () => {

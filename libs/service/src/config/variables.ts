@@ -72,6 +72,32 @@ export const VARIABLES = {
     meaning: 'how long a run may be silent before another executor takes it up: `1s` to `10m`',
     otherwise: '`10s`',
   },
+  TRUSS_CACHE_DIR: {
+    meaning: 'folder for the files of contracts, which may be lost at any time; processes of one machine may share it',
+    otherwise: 'truss-cache in the folder for temporary files',
+  },
+  TRUSS_ARCHIVE_URLS: {
+    meaning:
+      'where archives may be read from: beginnings of URLs, each a whole folder, `https://host/path/,file:///folder/`',
+    otherwise: 'from requests only',
+  },
+  TRUSS_AUDIENCE: {
+    meaning: 'the name of this deployment: signed requests and contracts are for it',
+    otherwise: '`truss`',
+  },
+  TRUSS_SIGNED_ONLY: {
+    meaning: '`true`: every request must be signed, not only those that bring their contract',
+    otherwise: '`false`',
+  },
+  TRUSS_QUOTA_OPEN: { meaning: 'evaluations that one requester may have open at once', otherwise: '100' },
+  TRUSS_QUOTA_USD_PER_DAY: {
+    meaning: 'USD that the evaluations of one requester may spend in 24 hours, or `none` for no limit',
+    otherwise: '100',
+  },
+  TRUSS_MAX_DEADLINE: {
+    meaning: 'the longest deadline of an evaluation that is accepted: topics must be kept longer than it; up to `720h`',
+    otherwise: '`72h`',
+  },
   TRUSS_HTTP_HOST: { meaning: 'address of `/health` and `/metrics`', otherwise: '`127.0.0.1`' },
   TRUSS_HTTP_PORT: { meaning: 'its port; `0` takes a free one and logs it', otherwise: '9464' },
   TRUSS_LOG_LEVEL: {
