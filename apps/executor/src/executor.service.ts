@@ -277,6 +277,7 @@ class ActionRunner {
       }),
       contractDirectory: (digest: string) => ports.contracts.locate(digest)?.directory ?? null,
       workspaceDirectory: (digest: string) => ports.contracts.locate(digest)?.workspace ?? null,
+      contractProblem: (digest: string) => ports.contracts.whyNot(digest),
       attachment: (sha256: string) => ports.log.attachment(sha256),
       putAttachment: (bytes: Uint8Array) => ports.log.putAttachment(bytes),
       lessonProof: (ref: LedgerRef) => open.proofs.proof(ref) ?? this.starting.get(ref),

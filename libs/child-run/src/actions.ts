@@ -65,6 +65,8 @@ export interface ActionPorts {
   contractDirectory(digest: string): string | null;
   /** The folder of that contract's workspace, on this machine; `null` where it is not here or the contract has none. */
   workspaceDirectory(digest: string): string | null;
+  /** Why they are not here, in a sentence without a path; `null` or absent: nobody says. */
+  contractProblem?(digest: string): string | null;
   attachment(sha256: string): Promise<Uint8Array | null>;
   putAttachment(bytes: Uint8Array): Promise<{ sha256: string; size: number }>;
   /** The proof of an offered lesson, from the starting bundle or from an anchored repeat. */

@@ -35,7 +35,8 @@ async function ask(
   const { run, ports, limits } = work;
   const { providers, budget, evaluation } = run.contract;
   if (providers[started.provider]?.kind === 'replay' && ports.contractDirectory(run.contractDigest) === null) {
-    const message = 'the recording is not on this machine: run it where the files of the contract are';
+    const why = ports.contractProblem?.(run.contractDigest) ?? 'run it where the files of the contract are';
+    const message = `the recording is not on this machine: ${why}`;
     throw new RunFault('contract', 'contract_not_here', message);
   }
   const own = timeLeft(budget, state, ports.now()) ?? evaluation.deadline_ms;

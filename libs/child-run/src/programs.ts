@@ -19,7 +19,7 @@ export async function commandOf(work: Work, command: readonly string[]): Promise
     throw new RunFault(
       'contract',
       'contract_not_here',
-      'the files of the contract are not on this machine: run it where they are',
+      `the files of the contract are not on this machine: ${work.ports.contractProblem?.(contractDigest) ?? 'run it where they are'}`,
     );
   for (const program of named) {
     const found = await sha256Of(join(directory, program.path)).catch((cause: unknown) => {
