@@ -3,7 +3,6 @@ import type { EventLog, Leases, TopicRecord, Topics } from '#lib/event-log';
 import type { AttachmentRef, EvalRunId, JsonValue, KeyRing, Signer } from '#lib/ledger';
 import type { LiveDeps } from '#lib/providers';
 import type { ViewWriter } from '#lib/views';
-import type { ViewWriter } from '#lib/views';
 
 /** Where the files of a contract are on this machine. */
 export interface ContractLocator {
@@ -42,8 +41,6 @@ export interface Ports {
   readonly log: EventLog;
   readonly topics: Topics;
   readonly leases: Leases;
-  /** Read models for whoever cannot read the log; absent where everybody can, as when embedded. */
-  readonly views?: ViewWriter;
   /** Read models for whoever cannot read the log; absent where everybody can, as when embedded. */
   readonly views?: ViewWriter;
   readonly keys: KeyRing;
