@@ -118,7 +118,7 @@ describe('a URL is read only where the deployment says', () => {
   });
 
   test('nothing is allowed unless something is', () => {
-    expect(() => allowedUrl('https://archives.test/team/a', [])).toThrow(/TRUSS_ARCHIVE_SOURCES/);
+    expect(() => allowedUrl('https://archives.test/team/a', [])).toThrow(/TRUSS_ARCHIVE_URLS/);
     expect(allowedUrl('https://archives.test/team/a?v=1', ALLOWED).search).toBe('?v=1');
   });
 });

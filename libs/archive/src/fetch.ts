@@ -151,7 +151,7 @@ export function allowedUrl(url: string, allowed: readonly string[]): URL {
     return path.startsWith(root.pathname.endsWith('/') ? root.pathname : `${root.pathname}/`);
   });
   if (!listed || path.split('/').includes('..'))
-    throw notAllowed('is nowhere where this deployment reads archives (TRUSS_ARCHIVE_SOURCES)');
+    throw notAllowed('is nowhere where this deployment reads archives (TRUSS_ARCHIVE_URLS)');
   return address;
 }
 

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest';
+import { type EvalAccepted, evaluationOf } from '#lib/evaluation';
+import { childRunId, type Draft, type EvalRunId, NO_SPEND } from '#lib/ledger';
+import { Chain, drafts } from '../../event-log/src/fixtures.testkit.js';
+import { deployment, KEYS, NOW } from './requests.testkit.js';
+import { type QuotaLimits, Quotas } from './quotas.js';
+
+const DAY = 24 * 3_600_000;
+
+function accepted(request_id: string, requester = 'ana', kind = 'command'): EvalAccepted {
+  const request = {
+    kind: 'eval' as const,
+    requester,
+    request_id,
+    contracts: [{ digest: 'a'.repeat(64) as never, contract: { agent: { kind } } }],
+    repeats: 1,
+    replicates: 1,
+    seed: 0,
+    concurrency: 1,
+    starting_lessons: [],
+    max_cost_nano_usd: null,
+    deadline_ms: DAY,
+    statistics: { method_version: 1, primary: 'pass_rate' as const, alpha: 0.05, margin: 0.1, min_units: 6 },
+    files: [],
+  };
+  return { kind: 'eval', eval_run_id: evaluationOf(request), accepted_at: NOW, from: 0, request };
+}
+
+function world(limits: Partial<QuotaLimits>) {
+  const at = deployment();
+  const { log, topics, clock } = at;
+  const options = {
+    limits: { open: 2, spendNanoUsdPerDay: null, ...limits },
+    log,
+    topics,
+    keys: KEYS,
+    now: () => clock.now,
+  };
+  const quotas = new Quotas(options);
+  return {
+    ...at,
+    again: () => new Quotas(options),
+    ask: async (one: EvalAccepted, by = quotas): Promise<string> => {
+      try {
+        await by.admit(one);
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+      await topics.publish('eval.accepted', one.eval_run_id, one);
+      return 'accepted';
+    },
+    close: (one: EvalAccepted) =>
+      topics.publish('eval.index', one.eval_run_id, { eval_run_id: one.eval_run_id, from: 0, outcome: 'complete' }),
+  };
+}
+
+/** Writes an evaluation whose one run cost so much, half of it in vain. */
+async function spend(log: ReturnType<typeof world>['log'], id: EvalRunId, nanoUsd: number, at: number): Promise<void> {
+  const parent = Chain.evaluation(id);
+  const child = childRunId({ eval: id, contract: 0, arm: 'on', replicate: 1, repeat: 1 });
+  const usage = { ...NO_SPEND, cost_nano_usd: nanoUsd / 2 };
+  const ref = `${child}#1@${'0'.repeat(64)}`;
+  const hash = '0'.repeat(64);
+  const anchor = {
+    type: 'child_anchor',
+    body: {
+      child_run_id: child,
+      entries: 2,
+      root_hash: hash,
+      head_hash: hash,
+      verdict: 'pass',
+      verdict_ref: ref,
+      usage,
+      superseded: { count: 1, hashes: [hash], usage },
+    },
+  } as Draft;
+  const opening = [await parent.next(drafts.started()), await parent.next(drafts.requested(child))];
+  await log.append([...opening, await parent.next(anchor, new Date(at).toISOString())]);
+}
+
+test('one requester has so many evaluations open at once, and another is none the poorer', async () => {
+  const { ask, close, clock } = world({});
+  const [one, two, three] = [accepted('1'), accepted('2'), accepted('3')];
+  expect([await ask(one), await ask(two), await ask(three)]).toEqual(['accepted', 'accepted', 'quota_open']);
+  expect(await ask(accepted('1', 'ben'))).toBe('accepted');
+  await close(one);
+  clock.now += 2_000;
+  expect(await ask(three)).toBe('accepted');
+});
+
+test('what was accepted may be asked for again, open or closed, however full it is', async () => {
+  const { ask, close } = world({});
+  const [one, two] = [accepted('1'), accepted('2')];
+  await ask(one);
+  await ask(two);
+  expect(await ask(one)).toBe('accepted');
+  await close(two);
+  expect(await ask(two)).toBe('accepted');
+});
+
+test('what another intake accepted counts, and so does what was accepted before a restart', async () => {
+  const { ask, again, clock } = world({});
+  await ask(accepted('1'));
+  const other = again();
+  expect(await ask(accepted('2'), other)).toBe('accepted');
+  expect(await ask(accepted('3'), other)).toBe('quota_open');
+  clock.now += 2_000;
+  expect(await ask(accepted('3'))).toBe('accepted');
+  clock.now += 2_000;
+  expect(await ask(accepted('4'))).toBe('quota_open');
+});
+
+test('what the evaluations of a requester spent in a day, in vain too, is counted from their anchors', async () => {
+  const { ask, log, close, clock } = world({ open: 10, spendNanoUsdPerDay: 1_000 });
+  const one = accepted('1');
+  expect(await ask(one)).toBe('accepted');
+  await spend(log, one.eval_run_id as EvalRunId, 600, NOW);
+  expect(await ask(accepted('2'))).toBe('accepted');
+  await spend(log, accepted('2').eval_run_id as EvalRunId, 400, NOW + 1);
+  await close(one);
+  clock.now += 2_000;
+  expect(await ask(accepted('3'))).toBe('quota_spend');
+  expect(await ask(accepted('3', 'ben'))).toBe('accepted');
+  clock.now = NOW + DAY + 1;
+  expect(await ask(accepted('3'))).toBe('accepted');
+});
+
+test('an evaluation that can cost nothing is not even read', async () => {
+  const { ask, log } = world({ open: 10, spendNanoUsdPerDay: 1 });
+  const one = accepted('1', 'ana', 'fixed');
+  await ask(one);
+  await spend(log, one.eval_run_id as EvalRunId, 600, NOW);
+  expect(await ask(accepted('2'))).toBe('accepted');
+});
