@@ -1,2 +1,3 @@
+export * from './add-key.js';
 export * from './errors.js';
 export * from './key-store.js';

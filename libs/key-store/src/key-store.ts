@@ -1,19 +1,7 @@
-import { createPrivateKey, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
-  canonicalJson,
   keyId,
   openTrustStore,
   publicKeyFromSeed,
@@ -25,6 +13,7 @@ import {
   trustStoreSchema,
 } from '#lib/ledger';
 import { KeyStoreError } from './errors.js';
+import { pemOf, seedOf, syncFolder, writeNewKey, writeTrust } from './key-files.js';
 
 /** The roles of which one process of the embedded mode holds all keys. */
 export const SERVICE_ROLES = ['coordinator', 'executor', 'projector'] as const;
@@ -34,9 +23,6 @@ export interface KeyStore {
   readonly trust: TrustStore;
   readonly signers: Readonly<Record<ServiceRole, Signer>>;
 }
-
-// An Ed25519 private key in PKCS#8 (RFC 8410): this prefix and the 32-byte seed.
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export function trustFile(folder: string): string {
   return join(folder, 'trust.json');
@@ -92,7 +78,11 @@ export function createKeys(folder: string, operator: string): TrustStore {
     const keys = SERVICE_ROLES.map((role) => {
       const seed = randomBytes(32);
       const file = keyFile(folder, role);
-      writeNewKey(file, pemOf(seed));
+      writeNewKey(
+        file,
+        pemOf(seed),
+        'put the trust.json that belongs to it back beside it, or, if nothing was signed with it, move the .key files away',
+      );
       made.push(file);
       const publicKey = publicKeyFromSeed(seed);
       return {
@@ -105,56 +95,14 @@ export function createKeys(folder: string, operator: string): TrustStore {
       };
     });
     const trust: TrustStore = { version: 1, keys };
-    const draft = `${trustFile(folder)}.new`;
-    writeDurably(draft, `${JSON.stringify(JSON.parse(canonicalJson(trust)), null, 2)}\n`, 'w', 0o644);
-    renameSync(draft, trustFile(folder));
+    writeTrust(trustFile(folder), trust);
     made.push(trustFile(folder));
-    syncFolder(folder);
     syncFolder(dirname(resolve(folder)));
     return trust;
   } catch (error) {
     for (const file of made) rmSync(file, { force: true });
     throw error;
   }
-}
-
-function writeNewKey(file: string, pem: string): void {
-  try {
-    writeDurably(file, pem, 'wx', 0o600);
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
-    throw new KeyStoreError(
-      'keys_in_the_way',
-      `the private key ${file} is there without the trust store that belongs to it, and is not overwritten: put trust.json back ` +
-        'beside it, or, if nothing was signed with it, move the .key files away',
-      { cause },
-    );
-  }
-}
-
-function writeDurably(file: string, text: string, flag: 'w' | 'wx', mode: number): void {
-  const fd = openSync(file, flag, mode);
-  try {
-    writeFileSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** A file's name is on the disk once its folder is. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function pemOf(seed: Uint8Array): string {
-  const der = Buffer.concat([PKCS8_PREFIX, seed]);
-  return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
 }
 
 function loadSigner(folder: string, role: ServiceRole, trust: TrustStore): Signer {
@@ -184,28 +132,4 @@ function signerOf(file: string, role: ServiceRole, trust: TrustStore, forbidden:
     );
   }
   return { keyId: id, role, sign: (message) => signAsync(key, message) };
-}
-
-function seedOf(file: string, forbidden: number): Uint8Array {
-  let mode: number;
-  let pem: Buffer;
-  try {
-    mode = statSync(file).mode;
-    pem = readFileSync(file);
-  } catch (cause) {
-    throw new KeyStoreError('keys_missing', `the private key ${file} cannot be read`, { cause });
-  }
-  if (process.platform !== 'win32' && (mode & forbidden) !== 0) {
-    throw new KeyStoreError(
-      'keys_exposed',
-      `others may read the private key ${file}: \`chmod 600\` it, or retire it and make new keys`,
-    );
-  }
-  try {
-    const der = createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
-    if (der.length !== 48 || !der.subarray(0, 16).equals(PKCS8_PREFIX)) throw new Error('not an Ed25519 key');
-    return new Uint8Array(der.subarray(16));
-  } catch (cause) {
-    throw new KeyStoreError('keys_broken', `the private key ${file} is not an Ed25519 key in PKCS#8 PEM`, { cause });
-  }
 }
