@@ -19,6 +19,8 @@ export interface SignaturePoolOptions {
 
 /** DER of RFC 8410 up to the 32 key bytes. */
 const SPKI_PREFIX = fromHex('302a300506032b6570032100');
+/** An index at which no key is. */
+const NO_KEY = 0xffffffff;
 const SOURCE = import.meta.url.endsWith('.ts') ? './signature-worker.ts' : './signature-worker.js';
 
 /**
@@ -76,7 +78,8 @@ class Lane {
       const id = ++this.#tasks;
       this.#pending.set(id, { resolve, reject });
       const task = pack(id, batch);
-      this.#worker.postMessage(task, [task.table.buffer, task.bytes.buffer]);
+      // The bytes are copied: whoever asked reads them still.
+      this.#worker.postMessage(task, [task.table.buffer]);
     });
   }
 
@@ -95,21 +98,39 @@ function pack(id: number, batch: readonly SignatureCheck[]): SignatureTask {
   const indices = new Map<string, number>();
   const keys: SignatureTask['keys'][number][] = [];
   const table = new Uint32Array(4 * batch.length);
-  const bytes = new Uint8Array(batch.reduce((sum, { message }) => sum + message.length + 64, 0));
-  let offset = 0;
-  batch.forEach(({ key, message, signature }, i) => {
+  const { checks, buffer } = inOneBuffer(batch);
+  checks.forEach(({ key, message, signature }, i) => {
     let index = indices.get(key.id);
     if (index === undefined) {
       index = keys.length;
       indices.set(key.id, index);
       keys.push({ name: key.id, der: concatBytes(SPKI_PREFIX, key.publicKey) });
     }
-    const wellFormed = isWellFormedSignature(signature);
-    bytes.set(message, offset);
-    if (wellFormed) bytes.set(signature, offset + message.length);
+    const row = 4 * i;
     // A signature of another form is not one: no key is at that index.
-    table.set([wellFormed ? index : 0xffffffff, offset, message.length, offset + message.length], 4 * i);
-    offset += message.length + 64;
+    table[row] = isWellFormedSignature(signature) ? index : NO_KEY;
+    table[row + 1] = message.byteOffset;
+    table[row + 2] = message.length;
+    table[row + 3] = signature.byteOffset;
   });
-  return { id, keys, table, bytes };
+  return { id, keys, table, bytes: new Uint8Array(buffer) };
+}
+
+/** As they are where they share a buffer, as those of a verification do; else with their bytes put together. */
+function inOneBuffer(batch: readonly SignatureCheck[]): {
+  readonly checks: readonly SignatureCheck[];
+  readonly buffer: ArrayBufferLike;
+} {
+  const shared = batch[0]?.message.buffer;
+  if (shared !== undefined && batch.every((one) => one.message.buffer === shared && one.signature.buffer === shared))
+    return { checks: batch, buffer: shared };
+  const bytes = concatBytes(...batch.flatMap(({ message, signature }) => [message, signature]));
+  let at = 0;
+  const next = (length: number): Uint8Array => bytes.subarray(at, (at += length));
+  const checks = batch.map(({ key, message, signature }) => ({
+    key,
+    message: next(message.length),
+    signature: next(signature.length),
+  }));
+  return { checks, buffer: bytes.buffer };
 }

@@ -2,14 +2,14 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 
-/** Signatures to check, packed into one buffer that changes hands without a copy. */
+/** Signatures to check, their bytes in one buffer. */
 export interface SignatureTask {
   readonly id: number;
   /** DER (SubjectPublicKeyInfo) of each key, and its name: the key is opened once a thread. */
   readonly keys: readonly { readonly name: string; readonly der: Uint8Array }[];
   /** Per signature: index of its key, offset and length of its message in `bytes`, offset of its 64 bytes there. */
   readonly table: Uint32Array<ArrayBuffer>;
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
 }
 export interface SignatureAnswer {
   readonly id: number;

@@ -5,15 +5,26 @@ import { utf8 } from './bytes.js';
  * bytes as decimal ASCII (secure-systems-lab/dsse, protocol.md).
  */
 export function pae(payloadType: string, payload: Uint8Array): Uint8Array {
-  const length = String(payload.length);
-  const head = headOf(payloadType);
-  const whole = new Uint8Array(head.length + length.length + 1 + payload.length);
-  whole.set(head);
-  let offset = head.length;
-  for (let i = 0; i < length.length; i++) whole[offset++] = length.charCodeAt(i);
-  whole[offset++] = SPACE;
-  whole.set(payload, offset);
+  const whole = new Uint8Array(paeLength(payloadType, payload));
+  writePae(payloadType, payload, whole, 0);
   return whole;
+}
+
+/** Bytes of the encoding. */
+export function paeLength(payloadType: string, payload: Uint8Array): number {
+  return headOf(payloadType).length + String(payload.length).length + 1 + payload.length;
+}
+
+/** Writes the encoding into a buffer that has room for it, and says where it ends. */
+export function writePae(payloadType: string, payload: Uint8Array, into: Uint8Array, at: number): number {
+  const head = headOf(payloadType);
+  const length = String(payload.length);
+  into.set(head, at);
+  let offset = at + head.length;
+  for (let i = 0; i < length.length; i++) into[offset++] = length.charCodeAt(i);
+  into[offset++] = SPACE;
+  into.set(payload, offset);
+  return offset + payload.length;
 }
 
 const SPACE = 0x20;

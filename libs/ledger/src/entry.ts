@@ -1,6 +1,6 @@
 import type { BodyOf, EntryType, Writer } from './bodies.js';
 import { fromHex, utf8 } from './bytes.js';
-import { pae } from './dsse.js';
+import { pae, paeLength, writePae } from './dsse.js';
 import { LedgerError } from './errors.js';
 import type { EntryHash, EvalRunId, KeyId, LedgerId, LedgerRef } from './ids.js';
 import { ledgerRef } from './ids.js';
@@ -80,6 +80,42 @@ export function entryHash(entry: Pick<SignedEntry, 'payloadType' | 'payload' | '
 /** As `entryHash`, where the PAE is at hand. */
 export function hashOf(message: Uint8Array, signature: Uint8Array): EntryHash {
   return sha256Hex(ENTRY_DOMAIN, message, signature) as EntryHash;
+}
+
+/** A record's bytes as its hash covers them, and those of them that its signature covers. */
+export interface SealedBytes {
+  readonly whole: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** Lays records out in one buffer, where each is checked and hashed without a copy: a buffer for each takes longer to make than to fill. */
+export function sealedBytes(records: readonly SignedEntry[]): SealedBytes[] {
+  const ends: number[] = [];
+  let length = 0;
+  for (const { payloadType, payload, signature } of records) {
+    length += ENTRY_DOMAIN.length + paeLength(payloadType, payload) + signature.length;
+    ends.push(length);
+  }
+  const bytes = new Uint8Array(length);
+  return records.map(({ payloadType, payload, signature }, i) => {
+    const from = ends[i - 1] ?? 0;
+    const to = ends[i] as number;
+    bytes.set(ENTRY_DOMAIN, from);
+    const message = from + ENTRY_DOMAIN.length;
+    const sealed = writePae(payloadType, payload, bytes, message);
+    bytes.set(signature, sealed);
+    return {
+      whole: bytes.subarray(from, to),
+      message: bytes.subarray(message, sealed),
+      signature: bytes.subarray(sealed, to),
+    };
+  });
+}
+
+/** As `entryHash`, of a record that was laid out. */
+export function hashOfSealed({ whole }: SealedBytes): EntryHash {
+  return sha256Hex(whole) as EntryHash;
 }
 
 /** `prev` of an evaluation's first entry. */

@@ -2,6 +2,7 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toHex, utf8 } from './bytes.js';
+import { isPlainlyCanonical } from './canonical-scan.js';
 import { canonicalJson, type JsonValue, MAX_JSON_DEPTH, parseCanonicalJson } from './jcs.js';
 import { vectorBytes, vectorJson, vectorText } from './vectors.testkit.js';
 
@@ -174,6 +175,73 @@ describe('parseCanonicalJson', () => {
     );
   });
 });
+
+describe('what one look at the bytes calls canonical', () => {
+  test.each<[boolean, string]>([
+    [true, '{"a":[1,-20,{"b":null,"c":true,"d":false}],"ab":"é, \u007f: {","b":[]}'],
+    [true, '999999999999999'],
+    [false, '1000000000000000'],
+    [false, '-0'],
+    [false, '[1,-0]'],
+    [false, '1.5'],
+    [false, '1e5'],
+    [false, '[1e5]'],
+    [false, '{"a":1,"a":1}'],
+    [false, '{"ab":1,"a":1}'],
+    [false, '{"b":{"z":1},"a":1}'],
+    [false, '{"a":1, "b":1}'],
+    [false, '{"é":1}'],
+    [false, '"\\n"'],
+    [false, nested(65)],
+    [true, nested(64)],
+  ])('%s: %s', (expected, text) => {
+    expect(isPlainlyCanonical(utf8(text))).toBe(expected);
+  });
+
+  test('is what its own canonical text says, however a text was changed', () => {
+    const insertions = fc.constantFrom(...'{}[]:,"-0123456789.eE \\atrue\u0000é', '"a":1,', ',"b":[]', 'null');
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat(2), insertions), { maxLength: 3 });
+    let accepted = 0;
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), changes, (value, edits) => {
+        let text = canonicalJson(withinExact(value as JsonValue));
+        for (const [at, remove, insert] of edits) {
+          const from = at % (text.length + 1);
+          text = text.slice(0, from) + insert + text.slice(from + remove);
+        }
+        if (!text.isWellFormed()) return;
+        const bytes = utf8(text);
+        const isCanonical = isOwnForm(text);
+        if (isCanonical) accepted += 1;
+        else {
+          expect(isJson(text) && isPlainlyCanonical(bytes)).toBe(false);
+          expect(() => parseCanonicalJson(bytes)).toThrow(notCanonical);
+          return;
+        }
+        expect(parseCanonicalJson(bytes)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 4000 },
+    );
+    expect(accepted).toBeGreaterThan(300);
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isOwnForm(text: string): boolean {
+  try {
+    return canonicalJson(JSON.parse(text)) === text;
+  } catch {
+    return false;
+  }
+}
 
 /** The value with numbers past 2^53-1 replaced, which the ledger cannot write. */
 function withinExact(value: JsonValue): JsonValue {

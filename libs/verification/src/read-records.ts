@@ -1,4 +1,12 @@
-import { type LedgerId, CHILD_RUN_ID, EVAL_RUN_ID, openVerified, pae, type SignedEntry } from '#lib/ledger';
+import {
+  CHILD_RUN_ID,
+  EVAL_RUN_ID,
+  type LedgerId,
+  openVerified,
+  type SealedBytes,
+  sealedBytes,
+  type SignedEntry,
+} from '#lib/ledger';
 import type { Context } from './context.js';
 import type { Claim, Stored } from './entry-index.js';
 import type { VerifierKey } from './key-table.js';
@@ -10,6 +18,7 @@ export interface PositionedRecord {
 
 /** One signature to check under the strict profile of `libs/ledger`. */
 export interface SignatureCheck {
+  /** Those of a batch share one buffer, with nothing else in it, as a rule. */
   readonly key: VerifierKey;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
@@ -98,14 +107,13 @@ async function readBatch(
   verify: VerifySignatures,
   reader: Reader | null,
 ): Promise<void> {
-  const checks = batch.map(({ record }) => ({
-    key: context.keys.get(record.keyid) as VerifierKey,
-    message: pae(record.payloadType, record.payload),
-    signature: record.signature,
-  }));
-  const holds = await verify(checks);
+  const sealed = sealedBytes(batch.map(({ record }) => record));
+  const keys = batch.map(({ record }) => context.keys.get(record.keyid) as VerifierKey);
+  const holds = await verify(
+    sealed.map(({ message, signature }, i) => ({ key: keys[i] as VerifierKey, message, signature })),
+  );
   batch.forEach((record, i) => {
-    const stored = readOne(context, record, checks[i] as SignatureCheck, holds[i] === true);
+    const stored = readOne(context, record, keys[i] as VerifierKey, sealed[i] as SealedBytes, holds[i] === true);
     if (stored !== null) reader?.entry(stored);
   });
 }
@@ -114,11 +122,12 @@ async function readBatch(
 function readOne(
   context: Context,
   { record, position }: PositionedRecord,
-  check: SignatureCheck,
+  key: VerifierKey,
+  sealed: SealedBytes,
   holds: boolean,
 ): Stored | null {
   if (holds) context.checked.signatures += 1;
-  const opened = openVerified(record, check.key, check.message, holds);
+  const opened = openVerified(record, key, sealed, holds);
   switch (opened.kind) {
     case 'entry': {
       const { entry } = opened;
