@@ -85,7 +85,7 @@ class World {
       below: (bound) => Math.floor(Math.random() * bound),
       fatal: (error) => this.failures.push(error),
     };
-    const service = new ProjectorService(ports, new EvaluationViews(ports.log));
+    const service = new ProjectorService(ports, new EvaluationViews(ports));
     await service.onApplicationBootstrap();
     cleanUp.push(() => service.onApplicationShutdown());
     return service;

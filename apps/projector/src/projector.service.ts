@@ -106,8 +106,8 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
   private async project(id: EvalRunId): Promise<Running> {
     const { ports } = this;
     const { views } = ports;
-    const feed = views === undefined ? null : await ViewFeed.open(id, { ...ports, views });
     const open = await this.views.open(id);
+    const feed = views === undefined || open.rows === null ? null : new ViewFeed(open, open.rows, { ...ports, views });
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
     const core = new ProjectionCore(id, ports.signers.projector.keyId);
     let published = Promise.resolve();

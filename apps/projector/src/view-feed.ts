@@ -1,9 +1,7 @@
-import type { EventLog, Following } from '#lib/event-log';
-import type { EvalRunId } from '#lib/ledger';
-import { EvaluationFold, type ViewWriter, ViewsError } from '#lib/views';
+import type { OpenView } from '#lib/runtime';
+import { type EvaluationFold, type ViewWriter, ViewsError } from '#lib/views';
 
 interface FeedPorts {
-  readonly log: EventLog;
   readonly views: ViewWriter;
   /** A whole number in [0, bound). */
   readonly below: (bound: number) => number;
@@ -14,45 +12,30 @@ interface FeedPorts {
 const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Follows one evaluation and keeps its views up to date. While they cannot be reached it goes on trying: nothing else waits for them. */
+/** Keeps the views of one evaluation up to date. While they cannot be reached it goes on trying: nothing else waits for them. */
 export class ViewFeed {
-  private readonly fold: EvaluationFold;
-  private following: Following | null = null;
+  private readonly unsubscribe: readonly (() => void)[];
   private timer: NodeJS.Timeout | null = null;
   private writing = false;
   private stopped = false;
   private failures = 0;
   private readonly waiting: ((written: boolean) => void)[] = [];
 
-  private constructor(
-    evaluation: EvalRunId,
+  constructor(
+    private readonly open: OpenView,
+    private readonly rows: EvaluationFold,
     private readonly ports: FeedPorts,
   ) {
-    this.fold = new EvaluationFold(evaluation);
-  }
-
-  /** Resolves when it has read all that stands in the log. */
-  static async open(evaluation: EvalRunId, ports: FeedPorts): Promise<ViewFeed> {
-    const feed = new ViewFeed(evaluation, ports);
-    feed.following = await ports.log.follow(evaluation, {
-      entry: (entry, joining, live, position) => {
-        feed.fold.entry(entry, joining, live, position);
-        feed.wake(PAUSE_MS);
-      },
-      foreign: (position) => {
-        feed.fold.foreign(position);
-        feed.wake(PAUSE_MS);
-      },
-    });
-    feed.wake(0);
-    return feed;
+    const wake = () => this.wake(PAUSE_MS);
+    this.unsubscribe = [open.subscribe(wake), open.subscribeForeign(wake)];
+    this.wake(0);
   }
 
   /** True when all that stands in the log is in the views; false when the feed was stopped before. */
   async finish(): Promise<boolean> {
-    await this.following?.caughtUp();
+    await this.open.caughtUp();
     if (this.stopped) return false;
-    if (!this.fold.dirty) return true;
+    if (!this.rows.dirty) return true;
     const written = new Promise<boolean>((resolve) => this.waiting.push(resolve));
     if (this.failures === 0) {
       if (this.timer !== null) clearTimeout(this.timer);
@@ -64,14 +47,13 @@ export class ViewFeed {
 
   stop(): void {
     this.stopped = true;
-    this.following?.stop();
+    for (const unsubscribe of this.unsubscribe) unsubscribe();
     if (this.timer !== null) clearTimeout(this.timer);
     this.tell(false);
   }
 
-  // Nothing is written while the beginning is read: the first write has it all.
   private wake(delayMs: number): void {
-    if (this.stopped || this.writing || this.timer !== null || this.following === null || !this.fold.dirty) return;
+    if (this.stopped || this.writing || this.timer !== null || !this.rows.dirty) return;
     this.timer = setTimeout(() => {
       this.timer = null;
       void this.write();
@@ -81,12 +63,12 @@ export class ViewFeed {
   private async write(): Promise<void> {
     this.writing = true;
     try {
-      const change = this.fold.change();
+      const change = this.rows.change();
       if ((await this.ports.views.write(change)) === 'gap') {
-        const whole = this.fold.whole();
+        const whole = this.rows.whole();
         await this.ports.views.write(whole);
-        this.fold.written(whole);
-      } else this.fold.written(change);
+        this.rows.written(whole);
+      } else this.rows.written(change);
       this.failures = 0;
     } catch (error) {
       if (!(error instanceof ViewsError && error.retryable)) return this.ports.fatal(error);
@@ -94,7 +76,7 @@ export class ViewFeed {
     } finally {
       this.writing = false;
     }
-    if (!this.fold.dirty) this.tell(true);
+    if (!this.rows.dirty) this.tell(true);
     else if (this.failures > 0) this.wake(this.patience());
     else this.wake(this.waiting.length > 0 ? 0 : PAUSE_MS);
   }

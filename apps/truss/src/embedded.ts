@@ -123,7 +123,7 @@ async function embed(
     },
   };
 
-  const views = new EvaluationViews(open.log);
+  const views = new EvaluationViews({ log: open.log });
 
   const services =
     options.runs === false

@@ -5,7 +5,7 @@ import { EvaluationViews } from './views.js';
 /** Gives every service of the process its ports and the one fold of each evaluation that they share. */
 @Module({})
 export class RuntimeModule {
-  static with(ports: Ports, views = new EvaluationViews(ports.log)): DynamicModule {
+  static with(ports: Ports, views = new EvaluationViews(ports)): DynamicModule {
     return {
       module: RuntimeModule,
       global: true,

@@ -1,4 +1,4 @@
-import type { EventLog, Following } from '#lib/event-log';
+import type { Following } from '#lib/event-log';
 import {
   type EvaluationState,
   type EvaluationView,
@@ -10,6 +10,8 @@ import {
 } from '#lib/evaluation';
 import type { ChildRunId, Entry, EvalRunId, Joining } from '#lib/ledger';
 import { ProofKeeper } from '#lib/lessons';
+import { EvaluationFold } from '#lib/views';
+import type { Ports } from './ports.js';
 
 export type ViewListener = (entry: Entry, joining: Joining) => void;
 
@@ -18,8 +20,12 @@ export interface OpenView {
   readonly view: EvaluationView;
   /** Proofs of the lessons that anchored runs of this evaluation promoted. */
   readonly proofs: ProofKeeper;
+  /** What its read models are; null in a process that keeps none. */
+  readonly rows: EvaluationFold | null;
   /** Told of every entry, after it went into the view; must not throw or wait. */
   subscribe(listener: ViewListener): () => void;
+  /** Told of every record that is no entry, after it was counted; must not throw or wait. */
+  subscribeForeign(listener: () => void): () => void;
   /** Resolves when the view holds all that stood in the log at the time of the call. */
   caughtUp(): Promise<void>;
 }
@@ -33,7 +39,7 @@ interface Held {
 export class EvaluationViews {
   private readonly held = new Map<EvalRunId, Held>();
 
-  constructor(private readonly log: EventLog) {}
+  constructor(private readonly ports: Pick<Ports, 'log' | 'views'>) {}
 
   /** Every `open` is paired with one `close`. Resolves when the view has caught up. */
   async open(evaluation: EvalRunId): Promise<OpenView> {
@@ -60,29 +66,42 @@ export class EvaluationViews {
   private follow(evaluation: EvalRunId): Promise<OpenView> {
     const state = initialState(evaluation);
     const proofs = new ProofKeeper();
+    const rows = this.ports.views === undefined ? null : new EvaluationFold(evaluation);
     const listeners = new Set<ViewListener>();
-    const following = this.log.follow(evaluation, {
-      entry: (entry, joining) => {
+    const foreignListeners = new Set<() => void>();
+    const following = this.ports.log.follow(evaluation, {
+      entry: (entry, joining, live, position) => {
         observe(state, entry, joining);
         proofs.observe(entry, joining);
+        rows?.entry(entry, joining, live, position);
         if (entry.type === 'child_anchor') forgetFinished(state, entry.body.child_run_id, proofs);
         for (const listener of listeners) listener(entry, joining);
+      },
+      foreign: (position) => {
+        rows?.foreign(position);
+        for (const listener of foreignListeners) listener();
       },
     });
     const open = following.then(
       (handle): OpenView => ({
         view: { live: handle.live, state },
         proofs,
-        subscribe: (listener) => {
-          listeners.add(listener);
-          return () => listeners.delete(listener);
-        },
+        rows,
+        subscribe: subscription(listeners),
+        subscribeForeign: subscription(foreignListeners),
         caughtUp: () => handle.caughtUp(),
       }),
     );
     this.stopping.set(open, following);
     return open;
   }
+}
+
+function subscription<T>(listeners: Set<T>): (listener: T) => () => void {
+  return (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
 }
 
 // No run will be offered the lessons of a replicate whose last pair is anchored, in any of the contracts.

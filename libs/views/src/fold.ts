@@ -16,6 +16,7 @@ export class EvaluationFold {
   readonly #changed = { ledgers: new Set<LedgerId>(), lessons: new Set<LedgerRef>() };
   /** Of the last change that was taken. */
   #taken = { ledgers: new Set<LedgerId>(), lessons: new Set<LedgerRef>() };
+  #last: ViewChange | null = null;
   #base: number | null = null;
   #position = -1;
 
@@ -64,8 +65,10 @@ export class EvaluationFold {
     return this.#changeOf(null, this.#ledgers.keys(), this.#lessons.keys());
   }
 
-  written({ position }: ViewChange): void {
-    this.#base = position;
+  /** That the views have the last change that was taken. Of an earlier one this says nothing: the last holds it too. */
+  written(change: ViewChange): void {
+    if (change !== this.#last) return;
+    this.#base = change.position;
     this.#taken = { ledgers: new Set(), lessons: new Set() };
   }
 
@@ -83,6 +86,8 @@ export class EvaluationFold {
       const one = this.#lessons.get(lesson);
       if (one !== undefined) rows.push({ view: 'lesson', key: lesson, row: one });
     }
-    return { evaluation: this.evaluation, base, position: this.#position, started: Date.parse(row.started_at), rows };
+    const started = Date.parse(row.started_at);
+    this.#last = { evaluation: this.evaluation, base, position: this.#position, started, rows };
+    return this.#last;
   }
 }

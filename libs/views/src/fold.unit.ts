@@ -239,6 +239,18 @@ describe('changes', () => {
     ]);
   });
 
+  test('of which an earlier one is said to be written are in the next one still', () => {
+    const fold = new EvaluationFold(scene.evaluation);
+    for (const tell of steps.slice(0, 3)) tell(fold);
+    fold.written(fold.change());
+    steps[3]?.(fold);
+    const earlier = fold.change();
+    steps[4]?.(fold);
+    const later = fold.change();
+    fold.written(earlier);
+    expect(fold.change()).toEqual(later);
+  });
+
   test('written one after another, by any number of projectors, with lost answers and a lost store, end in the same rows', async () => {
     const expected = await rowsOf(await viewsOf(scene.entries));
     const act = fc.record({
