@@ -194,6 +194,13 @@ const rows: Row[] = [
     'without a user name or password',
   ],
   [
+    'an address on a port that fetch refuses',
+    { more: provider('base_url = "http://127.0.0.1:6000/v1"') },
+    '15:12',
+    'invalid',
+    'port 6000 cannot be asked at contract.toml:15:12: HTTP clients refuse it: serve on another port',
+  ],
+  [
     'a compatible provider without address',
     { more: ['[providers.a]', 'kind = "openai-compatible"', 'model = "m"'] },
     '12:1',

@@ -1,4 +1,5 @@
 import type { Problems } from './errors.js';
+import { isBlockedPort } from './ports.js';
 import type { Shape } from './table.js';
 import type { Node, TableNode } from './toml.js';
 
@@ -57,8 +58,7 @@ export const variableName = shape(
   true,
 );
 
-/** http or https, without credentials. */
-export const url = shape(
+const address = shape(
   '',
   'an http or https address without a user name or password in it',
   (n) => {
@@ -68,6 +68,18 @@ export const url = shape(
   },
   true,
 );
+
+/** http or https, without credentials, on a port that may be asked. */
+export const url: Shape<string> = {
+  zero: '',
+  read(node, problems) {
+    const value = address.read(node, problems);
+    const port = value === '' ? '' : new URL(value).port;
+    if (isBlockedPort(Number(port)))
+      problems.add('invalid', node.at, `port ${port} cannot be asked`, 'HTTP clients refuse it: serve on another port');
+    return value;
+  },
+};
 
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Shape<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;

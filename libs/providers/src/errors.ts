@@ -4,7 +4,8 @@
  * - `provider_unreachable`: no connection, or one that broke
  * - `provider_timeout`: no whole answer in time
  * - `provider_rate_limited` (429), `provider_overloaded` (503, 529), `provider_failed` (other 5xx)
- * - `provider_refused`: the key is not accepted (401, 403), or its quota is used up
+ * - `provider_refused`: the key is not accepted (401, 403), or its quota is used up;
+ *   or the port is one that HTTP clients refuse
  * - `provider_bad_request`: any other 4xx
  * - `provider_bad_answer`: an answer that is none: HTML, broken JSON, no choice, too large, a redirect
  * - `provider_gave_up`: a wait would outlast the run's time

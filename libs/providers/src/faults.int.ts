@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from './clock.js';
+import { type Clock, systemClock } from './clock.js';
 import { fine, raw, scene } from './model.testkit.js';
 import { refusingUrl } from './scripted-endpoint.testkit.js';
 
@@ -58,6 +58,14 @@ describe('a call is given up at once, with nothing to be gained from another:', 
     const { fails } = await scene([raw(429, '{"error": {"code": "insufficient_quota", "message": "pay"}}')]);
     expect(await fails()).toMatchObject({ code: 'provider_refused', attempts: 1 });
   });
+});
+
+test('a port that fetch refuses is one clear error, and not tried again', async () => {
+  const { fails, clock } = await scene([], { url: 'http://127.0.0.1:6000/v1' });
+  const error = await fails();
+  expect(error).toMatchObject({ code: 'provider_refused', retriable: false, attempts: 1, unmeasuredAttempts: 0 });
+  expect(error.message).toContain('serve on another port');
+  expect(clock.waits).toEqual([]);
 });
 
 describe('a call is made again, after', () => {
@@ -121,13 +129,14 @@ describe('a call ends', () => {
 
   test('when its signal says so, during a wait', async () => {
     const stop = new AbortController();
-    const { fails } = await scene(
-      () => {
-        setTimeout(() => stop.abort(), 30);
-        return raw(429, '', { 'retry-after': '50' });
+    const clock: Clock = {
+      ...systemClock,
+      sleep(ms, signal) {
+        setTimeout(() => stop.abort(), 1);
+        return systemClock.sleep(ms, signal);
       },
-      { clock: systemClock },
-    );
+    };
+    const { fails } = await scene([raw(429, '', { 'retry-after': '50' })], { clock });
     expect(await fails({}, { signal: stop.signal })).toMatchObject({
       code: 'provider_aborted',
       attempts: 1,

@@ -113,6 +113,10 @@ function networkError(error: unknown, key: Key, signal: AbortSignal | null): Pro
   // The caller says which of its signals it was.
   if (signal?.aborted)
     return new ProviderError('provider_aborted', 'The call was stopped.', { cause, maybeCharged: true });
+  if (isBadPort(error)) {
+    const message = 'The port in `base_url` is one that HTTP clients refuse: serve on another port.';
+    return new ProviderError('provider_refused', message, { cause });
+  }
   const code = errorCode(error) ?? 'unknown';
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return new ProviderError('provider_timeout', 'The provider did not answer in time.', { cause, maybeCharged: true });
@@ -123,6 +127,11 @@ function networkError(error: unknown, key: Key, signal: AbortSignal | null): Pro
     cause,
     maybeCharged,
   });
+}
+
+/** How `fetch` says that a port is of another protocol: before anything is sent, and without a code. */
+function isBadPort(error: unknown): boolean {
+  return error instanceof TypeError && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
 export function badAnswer(what: string, cause?: unknown): ProviderError {
