@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sha256Hex, utf8 } from '#lib/ledger';
 import { requestDigest } from '#lib/providers';
 import { drive } from './child-run.testkit.js';
 import { agentOf, asks, budgetOf, messagesOf, modelKit, ONE_CALL, reply } from './model.testkit.js';
@@ -79,6 +80,10 @@ describe('a model agent without tools', () => {
     const [one, two] = [plain, taught].map((run) => messagesOf(run.endpoint.asked[0]));
     expect(one).toEqual([expect.stringContaining('system: '), 'user: Repair it.']);
     expect(two).toEqual([one?.[0], `user: ${layer}\nRepair it.`]);
+    const [without, withLessons] = [plain, taught].map((run) => run.last('model_call_started').layers);
+    expect(without?.lessons).toBe(sha256Hex(utf8('')));
+    expect(without?.contract).toBe(sha256Hex(utf8('Repair it.')));
+    expect(withLessons).toEqual({ ...without, lessons: sha256Hex(utf8(layer)) });
   });
 
   test('that is cut by the length limit is judged by what it said, and the ledger says so', async () => {
@@ -318,7 +323,12 @@ describe('the budget of a model agent', () => {
   test('may leave the price unknown where cost has no limit, and then cost is unknown and never zero', async () => {
     const run = await modelKit([reply('spam')], { provider: { price: null } });
     await drive(run);
-    expect(run.last('run_sealed').usage).toMatchObject({ cost_nano_usd: null, input_tokens: 12, unmeasured_calls: 1 });
+    expect(run.last('run_sealed').usage).toMatchObject({
+      cost_nano_usd: null,
+      input_tokens: 12,
+      unmeasured_calls: 0,
+      unpriced_calls: 1,
+    });
   });
 });
 

@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Contract } from '#lib/contract';
+import type { AgentEvent, Draft, KeyId } from '#lib/ledger';
 import { isAlive, kit, type Given, node, REPORT, waitFor } from './child-run.testkit.js';
 
 const unlimited: Contract['budget'] = {
@@ -301,12 +303,27 @@ describe('an agent at its worst', () => {
     await run.perform(AGENT);
     expect(run.last('workspace_changed').files.map(({ path, sha256 }) => [path, sha256 === null])).toEqual([
       ['answer.txt', true],
-      ['near', false],
+      ['near', true],
       ['pipe', true],
       ['up', true],
     ]);
     await run.perform({ kind: 'check', criterion: 'label' });
     expect(run.last('criterion_checked')).toMatchObject({ result: 'fail', reason: 'it is no regular file' });
+  });
+
+  test('links out by way of its own links: what the last of them names is no part of the answer', async () => {
+    const run = await agentRun([
+      'sh',
+      '-c',
+      'mkdir -p p/q; ln -s . p/q/k; ln -s p/q/k/../../../x answer.txt; echo spam > ../x',
+    ]);
+    await run.perform(AGENT);
+    expect(run.last('workspace_changed').files.map(({ path, sha256 }) => [path, sha256 === null])).toEqual([
+      ['answer.txt', true],
+      ['p/q/k', false],
+    ]);
+    await run.perform({ kind: 'check', criterion: 'label' });
+    expect(run.last('criterion_checked')).toMatchObject({ result: 'fail' });
   });
 
   test.each([
@@ -325,6 +342,70 @@ describe('an agent at its worst', () => {
     const run = await agentRun(['sh', '-c', 'echo 2 > a.txt'], { workspace: { 'a.txt': '1' } });
     await run.perform(AGENT);
     expect(readFileSync(join(run.workspace, 'a.txt'), 'utf8')).toBe('1');
+  });
+});
+
+describe('a command agent that is started again after a crash', () => {
+  const displaced = { key: 'e'.repeat(64) as KeyId, session: 'd'.repeat(32) };
+  const takeOver: Draft = { type: 'writer_changed', body: { displaced, reason: 'crashed' } };
+  const intent: Draft = { type: 'agent_reported', body: { events: [{ type: 'started' }] } };
+  const usage = { cost_nano_usd: 40_000, steps: 0, input_tokens: 90, output_tokens: 10, unmeasured_calls: 0 };
+  const steps = (n: number): AgentEvent[] => Array.from({ length: n }, () => ({ type: 'step', name: '' }));
+
+  async function restarted(command: string[], budget: Partial<Contract['budget']>, events: AgentEvent[], ms = 0) {
+    const run = await agentRun(command, {
+      contract: { agent: { kind: 'command', command }, budget: { ...unlimited, ...budget } },
+    });
+    await wait(ms);
+    await run.record({ type: 'agent_reported', body: { events } }, takeOver, intent);
+    return run;
+  }
+
+  test('is told what is left of its budget', async () => {
+    const show =
+      "import { readFileSync } from 'node:fs'; process.stdout.write(readFileSync(process.env.TRUSS_CONTEXT, 'utf8'))";
+    const budget = { max_cost_nano_usd: 100_000, max_steps: 5, max_input_tokens: 90, max_output_tokens: null };
+    const run = await restarted(node(show), budget, [...steps(2), { type: 'usage', usage }], 50);
+    await run.perform(AGENT);
+    const { output } = run.last('answer_submitted');
+    const told = JSON.parse('text' in output ? output.text : '').budget;
+    expect(told).toMatchObject({ max_cost_usd: 0.00006, max_steps: 3, max_input_tokens: 0, max_output_tokens: null });
+    expect(told.timeout_ms).toBeLessThanOrEqual(unlimited.timeout_ms ?? 0);
+    expect(told.timeout_ms).toBeLessThan(20_000 - 45);
+  });
+
+  test('is stopped when all attempts together go beyond it, and its own usage is its own', async () => {
+    const run = await restarted(
+      node(`${REPORT} for (let i = 0; i < 3; i++) report({ type: 'step' }); ${FOREVER}`),
+      { max_steps: 4 },
+      [...steps(2), { type: 'usage', usage }],
+    );
+    await run.perform(AGENT);
+    expect(run.last('budget_exhausted')).toEqual({ limit: 'steps', max: 4, spent: 5 });
+    expect(run.last('answer_submitted')).toMatchObject({ ended: 'stopped', usage: { steps: 3 } });
+    expect(run.state.interrupted).toEqual({ ...usage, steps: 2 });
+  });
+
+  test('has the time that was left', async () => {
+    const run = await restarted(node(FOREVER), { timeout_ms: 900 }, steps(1), 600);
+    const begun = performance.now();
+    await run.perform(AGENT);
+    expect(performance.now() - begun).toBeLessThan(800);
+    expect(run.last('budget_exhausted')).toMatchObject({ limit: 'time', max: 900 });
+  });
+
+  test('is not started where nothing is left: what there is without it is judged', async () => {
+    const folder = await outside();
+    const run = await restarted(['touch', join(folder, 'ran')], { max_steps: 2 }, steps(3));
+    await run.perform(AGENT);
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
+    expect(run.last('budget_exhausted')).toEqual({ limit: 'steps', max: 2, spent: 3 });
+    expect(run.last('answer_submitted')).toMatchObject({
+      ended: 'stopped',
+      usage: { cost_nano_usd: 0, steps: 0, unmeasured_calls: 0 },
+    });
+    await run.perform({ kind: 'check', criterion: 'label' });
+    expect(run.last('criterion_checked')).toMatchObject({ result: 'fail' });
   });
 });
 

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chmod, lstat, open, readdir, readlink } from 'node:fs/promises';
-import { isAbsolute, posix } from 'node:path';
+import { posix } from 'node:path';
 import { z } from 'zod';
 import { type Contract, isProtected, type WorkspaceFile } from '#lib/contract';
 import type { BodyOf } from '#lib/ledger';
 import { RunFault } from './faults.js';
+import { leadsOut } from './links.js';
 import { type Redact, redactBytes } from './secrets.js';
 
 export type Changes = Omit<BodyOf<'workspace_changed'>, 'content'> & { readonly content: Content };
@@ -63,7 +64,7 @@ type Found =
 
 /**
  * How a folder that an agent worked in differs from the files it began with. Links are recorded, never followed; what no other
- * machine could be given (a link out of the folder, a device, socket or pipe, a name that is not UTF-8) is recorded with `sha256` null
+ * machine could be given (a link that leads out of the folder, alone or by way of others, a device, socket or pipe, a name that is not UTF-8) is recorded with `sha256` null
  * and without content, so it is not there for the criteria. Empty folders do not count. The folder itself may be gone.
  * A key's value in a file is redacted there: what is recorded is what is judged.
  * @throws RunFault `workspace_flooded` beyond the limits
@@ -110,6 +111,7 @@ async function scan(
   redact: Redact,
 ): Promise<Map<string, Found | 'same'>> {
   const found = new Map<string, Found | 'same'>();
+  const links = new Map<string, string>();
   let visited = 0;
   let bytes = 0;
   const flooded = (): RunFault =>
@@ -120,7 +122,12 @@ async function scan(
     );
   const look = async (path: string, full: Buffer, info: Stats): Promise<Found | 'same'> => {
     const old = before.get(path);
-    if (info.isSymbolicLink()) return lookAtLink(path, full, old, redact);
+    if (info.isSymbolicLink()) {
+      const link = await lookAtLink(full, old, redact);
+      // What cannot be read leads who knows where.
+      links.set(path, link.target ?? '/');
+      return link.found;
+    }
     if (!info.isFile()) return 'foreign';
     const room = limits.maxBytes - bytes;
     if (info.size > room && info.size !== old?.bytes) throw flooded();
@@ -153,27 +160,21 @@ async function scan(
   };
   const top = await lstat(folder).catch(() => null);
   if (top?.isDirectory()) await visit('', Buffer.from(folder));
+  for (const path of links.keys()) if (leadsOut(path, links)) found.set(path, 'foreign');
   return found;
 }
 
 async function lookAtLink(
-  path: string,
   full: Buffer,
   old: WorkspaceFile | undefined,
   redact: Redact,
-): Promise<Found | 'same'> {
+): Promise<{ readonly target: string | null; readonly found: Found | 'same' }> {
   const raw = redactBytes(await readlink(full, { encoding: 'buffer' }), redact);
   const target = raw.toString('utf8');
-  if (!raw.equals(Buffer.from(target, 'utf8')) || leaves(path, target)) return 'foreign';
+  if (!raw.equals(Buffer.from(target, 'utf8'))) return { target: null, found: 'foreign' };
   const sha256 = hash('sha256', target);
-  if (old?.mode === '120000' && old.sha256 === sha256) return 'same';
-  return { mode: '120000', size: raw.length, sha256, value: `${LINK}${raw.toString('base64')}` };
-}
-
-/** Whether a link's target as written leads out of the folder that `path` is relative to. */
-export function leaves(path: string, target: string): boolean {
-  const end = posix.normalize(posix.join(posix.dirname(path), target));
-  return isAbsolute(target) || end === '..' || end.startsWith('../');
+  if (old?.mode === '120000' && old.sha256 === sha256) return { target, found: 'same' };
+  return { target, found: { mode: '120000', size: raw.length, sha256, value: `${LINK}${raw.toString('base64')}` } };
 }
 
 // No link is followed and no pipe is waited for, whatever the name stands for by now.

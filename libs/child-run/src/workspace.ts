@@ -1,10 +1,11 @@
-import { chmod, cp, mkdir, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readlink, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { snapshotWorkspace, type WorkspaceFile, workspaceDigest } from '#lib/contract';
 import type { BodyOf } from '#lib/ledger';
 import { readBlob } from './blob.js';
-import { type Content, leaves, readContent, recordedAt } from './changes.js';
+import { type Content, readContent, recordedAt } from './changes.js';
 import { faultOf, RunFault } from './faults.js';
+import { type Links, linksToMake } from './links.js';
 import type { Work } from './work.js';
 
 /**
@@ -38,7 +39,7 @@ function sourceOf(work: Work): string | null {
     throw new RunFault(
       'workspace',
       'contract_not_here',
-      'the workspace of the contract is not on this machine: run it where it is',
+      `the workspace of the contract is not on this machine: ${work.ports.contractProblem?.(work.run.contractDigest) ?? 'run it where it is'}`,
     );
   return folder;
 }
@@ -69,16 +70,16 @@ export async function rebuildWorkspace(
   changed: BodyOf<'workspace_changed'> | null,
   into: string,
 ): Promise<void> {
-  await copyWorkspace(work, into);
+  const pristine = await copyWorkspace(work, into);
   if (changed === null || changed.files.length === 0) return;
   const content = await changedContent(work, changed);
   const present = changed.files.filter(({ path }) => isBelow(path));
   for (const { path, change } of present) if (change !== 'added') await removeFile(into, path);
-  const links: { path: string; target: string }[] = [];
+  const links = new Map<string, string>();
   for (const { path, executable } of present) {
     const recorded = recordedAt(content, path);
     if (recorded === null) continue;
-    if (recorded.kind === 'link') links.push({ path, target: recorded.target });
+    if (recorded.kind === 'link') links.set(path, recorded.target);
     else {
       await clearWay(into, path);
       await writeFile(join(into, path), recorded.bytes, { flag: 'wx' });
@@ -86,11 +87,21 @@ export async function rebuildWorkspace(
     }
   }
   // Last, so that nothing is written through one.
-  for (const { path, target } of links) {
-    if (leaves(path, target)) continue;
+  for (const [path, target] of linksToMake(await linksOf(pristine, into), links)) {
     await clearWay(into, path);
     await symlink(target, join(into, path));
   }
+}
+
+/** The contract's links that are still there. */
+async function linksOf(pristine: readonly WorkspaceFile[], into: string): Promise<Links> {
+  const links = new Map<string, string>();
+  for (const { path, mode } of pristine) {
+    if (mode !== '120000') continue;
+    const target = await readlink(join(into, path)).catch(() => null);
+    if (target !== null) links.set(path, target);
+  }
+  return links;
 }
 
 export async function changedContent(work: Work, changed: BodyOf<'workspace_changed'>): Promise<Content> {
