@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Contract, Learning, Panel } from '#lib/contract';
-import { type Entry, refOf, sha256Hex, trustStoreBytes, trustStoreDigest, utf8 } from '#lib/ledger';
+import { sha256Hex, trustStoreBytes, trustStoreDigest, utf8 } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import { codes, named, verifyRecords } from './attack.testkit.js';
 import {
