@@ -9,7 +9,7 @@ import {
 } from 'kafkajs';
 import { request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startSecureRedis } from './redis.testkit.js';
+import { startRedis, startSecureRedis } from './redis.testkit.js';
 import { openDoorway, startRegistry } from './registry.testkit.js';
 import { type SecureCluster, type SecureConnection, startSecureCluster } from './secure-kafka.testkit.js';
 
@@ -113,6 +113,21 @@ test('a Redis that speaks only TLS and knows one user refuses the rest', async (
     await expect(ask({ username, password })).rejects.toThrow();
   } finally {
     await redis.close();
+  }
+});
+
+test('a Redis that was killed is empty after its start', async () => {
+  const { url, part, close } = await startRedis();
+  const client = new Redis(url);
+  client.on('error', () => undefined);
+  try {
+    await client.set('key', 'value');
+    await part.kill();
+    await part.start();
+    expect(await client.get('key')).toBe(null);
+  } finally {
+    client.disconnect();
+    await close();
   }
 });
 
