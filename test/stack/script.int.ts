@@ -39,6 +39,16 @@ test('a machine whose Java is too old is told so in one line, with the exit code
   });
 });
 
+test('a machine that is not Linux is told what to use', () => {
+  const programs = { bash: 'exec /bin/bash "$@"', dirname: 'exec /usr/bin/dirname "$@"' };
+  expect(stack(['up'], programs, '/nowhere')).toEqual({
+    status: 3,
+    stdout: '',
+    stderr:
+      'stack: no stack can be had here: setsid is missing (this is for Linux; elsewhere use deploy/compose.yaml)\n',
+  });
+});
+
 test('where Maven cannot download, no stack can be had, and what it said is kept', () => {
   const { status, stderr } = stack(['install'], { java: JAVA_17, 'redis-server': '', mvn: 'echo no route; exit 1' });
   expect(status).toBe(3);
