@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryLeases, openSqliteLog, type TopicHandler, type TopicRecord, type Topics } from '#lib/event-log';
+import { type Entry, openTrustStore } from '#lib/ledger';
+import { EvaluationViews, type Ports } from '#lib/runtime';
+import type { ViewWriter } from '#lib/views';
+import { contractWith } from '../../../libs/contract/src/smallest.testkit.js';
+import { requestFor } from '../../../libs/evaluation/src/scene.testkit.js';
+import { type Evaluated, SIGNERS, trust } from '../../../libs/verification/src/evaluation.testkit.js';
+import { ProjectorService } from './projector.service.js';
+
+/** A log with its topics, as one process of many sees it: partitions can be taken from it and given back. */
+export class ProjectorWorld {
+  readonly folder = mkdtempSync(join(tmpdir(), 'truss-projector-'));
+  readonly keys = openTrustStore(trust);
+  readonly open = openSqliteLog({ file: join(this.folder, 'truss.db'), keys: this.keys, mode: 'drive' });
+  readonly failures: unknown[] = [];
+  committed = 0;
+  private handler: TopicHandler | null = null;
+  private readonly delivered: TopicRecord[] = [];
+  private readonly services: ProjectorService[] = [];
+
+  constructor(private readonly evaluated: Evaluated) {}
+
+  /** Ends everything; returns what went wrong in it. */
+  async close(): Promise<readonly unknown[]> {
+    for (const service of this.services.splice(0).reverse()) await service.onApplicationShutdown();
+    await this.open.close();
+    rmSync(this.folder, { recursive: true, force: true });
+    return this.failures;
+  }
+
+  private topics(): Topics {
+    return {
+      ...this.open.topics,
+      consume: async (topic, group, handler) => {
+        this.handler = handler;
+        const consumer = await this.open.topics.consume(topic, group, {
+          record: (record) => {
+            this.delivered.push(record);
+            handler.record(record);
+          },
+        });
+        return {
+          stop: () => consumer.stop(),
+          commit: async (position) => {
+            this.committed = position;
+            await consumer.commit(position);
+          },
+        };
+      },
+    };
+  }
+
+  async projector(views: ViewWriter | null): Promise<ProjectorService> {
+    const ports: Ports = {
+      log: this.open.log,
+      topics: this.topics(),
+      leases: createMemoryLeases(() => performance.now()),
+      ...(views === null ? {} : { views }),
+      keys: this.keys,
+      signers: SIGNERS,
+      trustStore: { sha256: '0'.repeat(64), size: 0 },
+      contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
+      requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
+      models: { env: {} },
+      software: { truss: '0', node: '24' },
+      leaseMs: 1_000,
+      slots: 1,
+      drives: () => true,
+      now: () => Date.now(),
+      random128: () => crypto.randomUUID().replaceAll('-', ''),
+      below: (bound) => Math.floor(Math.random() * bound),
+      fatal: (error) => this.failures.push(error),
+    };
+    const service = new ProjectorService(ports, new EvaluationViews(ports));
+    await service.onApplicationBootstrap();
+    this.services.push(service);
+    return service;
+  }
+
+  async accept(): Promise<number> {
+    const { evaluation } = this.evaluated;
+    const request = requestFor(contractWith());
+    const accepted = { kind: 'eval', eval_run_id: evaluation, accepted_at: 0, from: 0, request } as const;
+    return this.open.topics.publish('eval.accepted', evaluation, accepted);
+  }
+
+  async append(entries: readonly Entry[]): Promise<void> {
+    for (const bytes of this.evaluated.attachments.values()) await this.open.log.putAttachment(bytes);
+    for (const entry of entries) {
+      const answer = await this.open.log.append([{ entry, attachment: null }]);
+      if (answer !== 'confirmed') throw new Error(`${entry.type} of ${entry.ledger} is ${answer}`);
+    }
+  }
+
+  lose(): void {
+    this.handler?.lost?.([0]);
+  }
+
+  giveBack(): void {
+    for (const record of this.delivered.splice(0)) this.handler?.record(record);
+  }
+
+  async published(): Promise<unknown[]> {
+    const refs: unknown[] = [];
+    for await (const { value } of this.open.topics.list('eval.report'))
+      refs.push((value as { report_ref?: unknown }).report_ref);
+    return refs;
+  }
+
+  async ledger(): Promise<number> {
+    let records = 0;
+    for await (const _ of this.open.log.records(this.evaluated.evaluation)) records += 1;
+    return records;
+  }
+}
