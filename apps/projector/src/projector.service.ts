@@ -1,7 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { acceptedSchema } from '#lib/evaluation';
+import { z } from 'zod';
+import { acceptedSchema, reportSchema } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
-import type { EvalRunId, JsonValue } from '#lib/ledger';
+import { type EvalRunId, toEnvelope } from '#lib/ledger';
 import { ProjectionCore, type ProjectionEffect } from '#lib/protocol';
 import {
   type Consuming,
@@ -82,7 +83,7 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     if (known !== undefined) known.finishers.push(finished);
     else if (accepted.data.kind === 'cancel') finished();
     else {
-      const running = this.project(id);
+      const running = this.project(id, record);
       this.projecting.set(id, { partition: record.partition, finishers: [finished], running });
       await running;
     }
@@ -103,7 +104,7 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
-  private async project(id: EvalRunId): Promise<Running> {
+  private async project(id: EvalRunId, record: TopicRecord): Promise<Running> {
     const { ports } = this;
     const { views } = ports;
     const open = await this.views.open(id);
@@ -116,7 +117,7 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
       { open, writer: this.writer, env, fatal: ports.fatal },
       (effect) => {
         if (effect.kind === 'publish') {
-          published = this.publish(id, open);
+          published = this.publish(id, open, record);
           this.keep(this.publishing, published);
         } else if (effect.kind === 'finished') {
           const release = published.then(
@@ -162,15 +163,14 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     for (const finished of projecting.finishers) finished();
   }
 
-  private async publish(id: EvalRunId, open: OpenView): Promise<void> {
+  /** Typed, with the signed entry that it rests on. A body that is no report, which only a key of this system can have signed, is refused. */
+  private async publish(id: EvalRunId, open: OpenView, acceptance: TopicRecord): Promise<void> {
+    const { topics } = this.ports;
     const report = open.view.state.report;
     if (report === null) throw new Error(`evaluation ${id} has no report to publish`);
-    const { verdict, summary } = report.body as { verdict?: JsonValue; summary?: JsonValue };
-    await this.ports.topics.publish('eval.report', id, {
-      eval_run_id: id,
-      report_ref: report.ref,
-      verdict: verdict ?? null,
-      summary: summary ?? null,
-    });
+    const parsed = reportSchema.safeParse({ ...report.body, report_ref: report.ref });
+    if (!parsed.success) return topics.refuse(acceptance, 'report_malformed', z.prettifyError(parsed.error));
+    const value = { ...parsed.data, envelope: toEnvelope(report.envelope) };
+    await topics.publish('eval.report', id, value, acceptance.trace);
   }
 }

@@ -12,6 +12,7 @@ import {
   parseChildRunId,
   type Plan,
   refOf,
+  type SignedEntry,
   type Usage,
 } from '#lib/ledger';
 import type { HeldLesson } from '#lib/lessons';
@@ -63,7 +64,7 @@ export interface EvaluationState {
   /** Usage as it was reported by all runs together, superseded work included: what the evaluation's budget is charged. */
   spent: Usage;
   closed: { readonly ref: LedgerRef; readonly at: string; readonly body: BodyOf<'eval_closed'> } | null;
-  report: { readonly ref: LedgerRef; readonly body: BodyOf<'eval_report'> } | null;
+  report: { readonly ref: LedgerRef; readonly body: BodyOf<'eval_report'>; readonly envelope: SignedEntry } | null;
 }
 
 export function initialState(evaluation: EvalRunId): EvaluationState {
@@ -158,7 +159,7 @@ export function evolve(state: EvaluationState, entry: Entry): void {
       state.closed = { ref, at: entry.at, body: entry.body };
       return;
     case 'eval_report':
-      state.report = { ref, body: entry.body };
+      state.report = { ref, body: entry.body, envelope: entry.envelope };
       return;
     default:
       return;
