@@ -12,3 +12,4 @@ export type { RegistryConnection } from './connection.js';
 export { SchemaError, type SchemaErrorCode } from './errors.js';
 export { type DeployedSchema, deploySchemas, type DeploySchemasOptions } from './deploy-schemas.js';
 export { openCodec, type OpenCodecOptions } from './open-codec.js';
+export { pingRegistry } from './ping-registry.js';

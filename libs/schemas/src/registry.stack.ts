@@ -4,6 +4,7 @@ import { startRegistry, openDoorway, type PrivateRegistry } from '../../../test/
 import { WIRE_TOPICS, subjectOf, type TopicCodec } from './codec.js';
 import { deploySchemas } from './deploy-schemas.js';
 import { openCodec } from './open-codec.js';
+import { pingRegistry } from './ping-registry.js';
 import { createRegistryReader } from './registry-client.js';
 import { askRegistry } from './registry-http.js';
 import { schemaOf } from './schema-files.js';
@@ -120,6 +121,8 @@ describe('a registry over TLS with a password', () => {
       const codec = await openCodec({ registry: connection, prefix });
       expect(codec.encode('eval.ledger', ENTRY)).toBeInstanceOf(Uint8Array);
       const wrong = { ...connection, password: 'wrong' };
+      expect(await pingRegistry(connection)).toBeNull();
+      expect(await pingRegistry(wrong)).toBe('refuses the credentials (401)');
       await expect(openCodec({ registry: wrong, prefix })).rejects.toMatchObject({
         code: 'registry_unavailable',
         message: expect.stringContaining('check the credentials'),
@@ -152,6 +155,7 @@ describe('a registry that does not answer', () => {
     own.part.resume();
     expect((await createRegistryReader(connection).schema(id)).name).toBe('truss.eval.EvaluationIndex');
     await own.part.kill();
+    expect(await pingRegistry(connection)).toMatch(/cannot be reached/);
     await expect(reader.schema(id)).rejects.toMatchObject({ code: 'registry_unavailable', retryable: true });
   });
 });
