@@ -15,11 +15,6 @@ export interface PartOptions {
   readonly within?: number;
 }
 
-const running = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
 /** One server process of a test: started, ended, killed, paused, and started again with the same data and ports. */
 export class Part {
   #child: ChildProcess | undefined;
@@ -42,13 +37,15 @@ export class Part {
     const { name, command, args, env, log, answers, within = 90_000 } = this.options;
     if (this.#child !== undefined) throw new Error(`${name} runs already`);
     const out = openSync(log, 'a');
-    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', out, out] });
+    // Whatever ends the test's process, also a kill, ends the server.
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', out, out],
+    });
     closeSync(out);
-    running.add(child);
     this.#child = child;
     this.#ended = new Promise((resolve) => {
       const end = (): void => {
-        running.delete(child);
         this.#child = undefined;
         resolve();
       };
