@@ -53,7 +53,8 @@ export async function runCancel(id: string, reason: string, { db, terminal: { ou
   return EXIT.done;
 }
 
-function assertOpen({ closed }: EvaluationState, id: string): void {
+/** @throws CliError for an evaluation that is over */
+export function assertOpen({ closed }: EvaluationState, id: string): void {
   if (closed === null) return;
   if (closed.body.outcome === 'complete') throw tooLate(id);
   throw usageError(
@@ -61,7 +62,7 @@ function assertOpen({ closed }: EvaluationState, id: string): void {
   );
 }
 
-function tooLate(id: string): CliError {
+export function tooLate(id: string): CliError {
   return usageError(`${id} is complete, so there is nothing to cancel: truss report ${id} prints its report`);
 }
 

@@ -325,7 +325,7 @@ describe('a database', () => {
     await truss('keys', 'init', '--db', db);
     rmSync(join(`${db}.keys`, 'trust.json'));
     const { code, stderr } = await truss('eval', '--contract', contract, '--repeats', '1', '--db', db);
-    expect(stderr).toMatch(/coordinator\.key is there without the trust store/);
+    expect(stderr).toMatch(/coordinator\.key is there already/);
     expect(code).toBe(2);
     expect(readdirSync(folder).toSorted()).toEqual(['agent.mjs', 'c.toml', 'truss.db.keys']);
     expect(readdirSync(`${db}.keys`)).toHaveLength(3);
@@ -353,7 +353,20 @@ test('doctor exits 0 where all is well, and 2 where something must be mended', a
 });
 
 test('help has an example for every command and every group of commands', async () => {
-  const names = ['init', 'eval', 'verify', 'report', 'list', 'ledger', 'cancel', 'export', 'lessons', 'keys', 'doctor'];
+  const names = [
+    'init',
+    'eval',
+    'verify',
+    'report',
+    'list',
+    'ledger',
+    'cancel',
+    'export',
+    'lessons',
+    'keys',
+    'serve',
+    'doctor',
+  ];
   for (const name of [[], ...names.map((one) => [one]), ['lessons', 'list'], ['keys', 'init']]) {
     const { code, stdout } = await truss(...name, '--help');
     expect(stdout).toMatch(/\nExamples?:\n {2}truss /);
@@ -365,5 +378,8 @@ test('a command that is misspelt, or set up for a cluster, is refused with exit 
   expect(await truss('evaluate')).toMatchObject({ code: 2, stderr: expect.stringContaining('no command evaluate') });
   expect(await truss()).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: truss') });
   withEnv({ TRUSS_BROKERS: 'h:9092' });
-  expect(await truss('list')).toMatchObject({ code: 2, stderr: expect.stringContaining('TRUSS_BROKERS is set') });
+  const evaluate = await truss('eval', '--contract', 'c.toml', '--repeats', '1');
+  expect(evaluate).toMatchObject({ code: 2, stderr: expect.stringContaining('TRUSS_BROKERS is set') });
+  const list = await truss('list');
+  expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('TRUSS_REGISTRY: is not set') });
 });

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { LogError, type OpenLog, openSqliteLog } from '#lib/event-log';
+import { LogError, type OpenLog, openSqliteLog, type Topic } from '#lib/event-log';
 import { acceptedSchema, type EvalAccepted, evalRequestedSchema, evaluationOf } from '#lib/evaluation';
 import { KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
-import { type EvalRunId, isEvalRunId, openTrustStore, type TrustStore } from '#lib/ledger';
+import { type EvalRunId, isEvalRunId, type JsonValue, openTrustStore, type TrustStore } from '#lib/ledger';
 import { CliError, EXIT, usageError } from './exit-codes.js';
 import { filePlace, type Place } from './place.js';
 
@@ -18,6 +18,8 @@ export interface ReadDatabase extends OpenLog {
   readonly place: Place;
   readonly trust: TrustStore;
   readonly keys: ReturnType<typeof openTrustStore>;
+  /** Reads the bytes of a record, where records are bytes. */
+  readonly decode?: (topic: Topic, bytes: Uint8Array) => Promise<JsonValue>;
 }
 
 /**

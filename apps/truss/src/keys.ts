@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { createKeys, KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
-import type { TrustStore } from '#lib/ledger';
+import { dirname, join } from 'node:path';
+import { addKey, createKeys, KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
+import type { Role, TrustStore } from '#lib/ledger';
 import type { Context } from './commands/context.js';
 import { keysFolder, OPERATOR } from './database.js';
 import { EXIT, type ExitCode, usageError } from './exit-codes.js';
@@ -38,6 +38,39 @@ export async function listKeys({ json }: { json?: boolean }, { db, terminal: { o
   if (json !== true) return printKeys(trust, out);
   await out.write(`${JSON.stringify(trust, null, 2)}\n`);
   return EXIT.done;
+}
+
+export interface AddFlags {
+  readonly role: Role;
+  readonly publicKey?: string;
+  readonly trust?: string;
+  readonly output?: string;
+}
+
+/** `truss keys add`. */
+export async function addKeys(
+  operator: string,
+  { role, publicKey, trust, output }: AddFlags,
+  context: Pick<Context, 'db' | 'terminal'>,
+): Promise<ExitCode> {
+  const file = trust ?? trustFile(keysFolder(context.db));
+  const keyFile = output ?? join(dirname(file), `${role}-${operator}.key`);
+  const { out } = context.terminal;
+  try {
+    const added = addKey(file, { role, operator, keyFile, ...(publicKey === undefined ? {} : { publicKey }) });
+    const where =
+      publicKey === undefined
+        ? `Its private key is ${keyFile}: keep it to yourself.`
+        : 'Its private key stays where it is.';
+    await out.write(`${file} trusts a ${role} key of ${operator}. ${where}\n`);
+    return await printKeys({ version: 1, keys: [added] }, out);
+  } catch (cause) {
+    if (cause instanceof KeyStoreError || !(cause instanceof Error && 'code' in cause)) throw cause;
+    throw usageError(
+      `the key cannot be written (${String(cause.code)}): check the folders of ${file} and ${keyFile}`,
+      cause,
+    );
+  }
 }
 
 async function printKeys({ keys }: TrustStore, out: Output): Promise<ExitCode> {

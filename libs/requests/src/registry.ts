@@ -19,7 +19,11 @@ const LOOK_MS = 1_000;
 const STALE_MS = 30_000;
 
 /** Every registration that stands on `eval.contract` now, of those that a requester signed for this deployment. */
-export async function listRegistrations({ topics, keys, audience }: RegistryOptions): Promise<Registration[]> {
+export async function listRegistrations({
+  topics,
+  keys,
+  audience,
+}: Omit<RegistryOptions, 'now'>): Promise<Registration[]> {
   const latest = new Map<string, Registration>();
   for await (const { key, value } of topics.list('eval.contract')) {
     if (value === null) {

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { AddFlags } from '../keys.js';
 import { contextOf, examples } from './context.js';
 
 export function keysCommand(): Command {
@@ -21,5 +22,40 @@ export function keysCommand(): Command {
     const { listKeys } = await import('../keys.js');
     process.exitCode = await listKeys(flags, contextOf(list));
   });
-  return command.addCommand(init).addCommand(list);
+  const add = new Command('add')
+    .description(
+      'Adds a key to a trust store: it makes one for NAME, or takes the public key of one that is kept elsewhere.\n' +
+        'A requester signs requests to a cluster and registers contracts; its requests carry NAME.',
+    )
+    .argument('<name>', 'who holds it', keyName)
+    .addOption(
+      new Option('--role <role>', 'what it signs')
+        .choices(['requester', 'coordinator', 'executor', 'projector'])
+        .default('requester'),
+    )
+    .option('--public-key <hex>', 'a public key, whose private half stays where it is')
+    .addOption(
+      new Option('--trust <file>', 'the trust store, where it is not that of a database').env('TRUSS_TRUST_FILE'),
+    )
+    .option('-o, --output <file>', 'where the private key goes; beside the trust store, unless you say so')
+    .addHelpText(
+      'after',
+      examples(
+        ['truss keys add ana', 'makes requester-ana.key'],
+        ['truss keys add ci --trust /etc/truss/trust.json --public-key 3b6a27bc…', ''],
+      ),
+    );
+  add.action(async (name: string, flags: AddFlags) => {
+    const { addKeys } = await import('../keys.js');
+    process.exitCode = await addKeys(name, flags, contextOf(add));
+  });
+  return command.addCommand(init).addCommand(list).addCommand(add);
+}
+
+/** It stands in the name of a file too. */
+function keyName(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    'Expected 1 to 100 letters, digits, dots, dashes and underscores, the first a letter or digit.',
+  );
 }

@@ -2,28 +2,23 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { loadContract } from '#lib/contract';
-import { type EvalReport, type EvalRequested, evaluationOf, plannedRuns, requestDigest } from '#lib/evaluation';
+import { type EvalRequested, evaluationOf, plannedRuns, requestDigest } from '#lib/evaluation';
 import { type EvalRunId, evalRunId } from '#lib/ledger';
 import type { LessonProof } from '#lib/lessons';
 import type { Context } from '../commands/context.js';
 import { evaluationId, lookInto, notFound, requestOf, withDatabase } from '../database.js';
 import { dbOption, filePlace } from '../place.js';
-import { CliError, EXIT, type ExitCode, stoppedError, usageError } from '../exit-codes.js';
+import { CliError, type ExitCode, stoppedError, usageError } from '../exit-codes.js';
 import { oneLine, plural, whole } from '../format.js';
-import { barReporter } from '../progress/bar.js';
-import type { Reporter } from '../progress/events.js';
-import { jsonReporter } from '../progress/json.js';
-import { plainReporter } from '../progress/plain.js';
 import { readParent } from '../read-parent.js';
 import { presentReport } from '../report/present.js';
-import { type Output, OutputClosed } from '../terminal.js';
 import { brokenBy } from './broken.js';
 import { type Driven, drive } from './drive.js';
 import { checkModels } from './models.js';
 import { pinnedContract } from './pinned-files.js';
 import { type EvalFlags, requestFor } from './settings.js';
+import { printReport, reporterFor } from './show.js';
 import { attachmentOf, proofBytes, readStartingLessons } from './starting-lessons.js';
-import { summaryLines } from './summary.js';
 
 export interface RunFlags extends EvalFlags {
   readonly contract?: string;
@@ -140,19 +135,6 @@ async function resumed(flags: RunFlags, db: string): Promise<Asked> {
   return { evaluation, request, lessons: [], known: true };
 }
 
-function reporterFor(how: RunFlags['progress'], err: Output): Reporter {
-  const now = () => performance.now();
-  const bar = err.isTerminal && process.env['CI'] === undefined;
-  switch (how ?? (bar ? 'bar' : 'plain')) {
-    case 'bar':
-      return barReporter(err, now);
-    case 'json':
-      return jsonReporter(err);
-    default:
-      return plainReporter(err, now);
-  }
-}
-
 function resumeCommand(evaluation: EvalRunId, db: string): string {
   return `truss eval --resume ${evaluation} ${dbOption(db)}`;
 }
@@ -167,7 +149,7 @@ async function conclude(
   const resume = `Everything that was confirmed is kept. Go on with:\n  ${resumeCommand(id, context.db)}`;
   switch (end.kind) {
     case 'reported':
-      return printReport(presentReport(end.report, end.ref), flags, context);
+      return printReport(presentReport(end.report, end.ref), flags, { ...context, option: dbOption(context.db) });
     case 'closed':
       throw stoppedError(
         `${id} was ${end.outcome === 'failed' ? 'ended' : 'cancelled'} ${after}: ${oneLine(end.reason)}. There is no report. Its ledger stays:\n` +
@@ -184,19 +166,4 @@ async function conclude(
     default:
       return end satisfies never;
   }
-}
-
-/** A measured `fail` is a result, not an error, unless it was to be a gate. */
-async function printReport(
-  report: EvalReport,
-  flags: RunFlags,
-  { db, terminal: { out, err } }: Context,
-): Promise<ExitCode> {
-  try {
-    await out.write(`${JSON.stringify(report, null, 2)}\n`);
-  } catch (error) {
-    if (!(error instanceof OutputClosed)) throw error;
-  }
-  if (flags.progress !== 'json') await err.write(`\n${summaryLines(report, db, err.paint).join('\n')}\n`);
-  return flags.gate === true && report.verdict === 'fail' ? EXIT.gate : EXIT.done;
 }

@@ -1,32 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Contract, LoadedContract } from '#lib/contract';
+import { contractWith } from '../../../../libs/contract/src/smallest.testkit.js';
 import { RequestError } from '#lib/requests';
 import { type EvalFlags, requestFor } from './settings.js';
 
-const contract: Contract = {
-  id: 'pager',
-  title: 'pager',
-  instructions: 'Repair it.',
-  workspace: { digest: null, files: 0, bytes: 0, protected: [] },
-  agent: { kind: 'fixed', answer: 'x', file: 'answer.txt' },
-  criteria: [{ id: 'c', kind: 'match', file: 'answer.txt', equals: 'x' }],
-  panel: null,
-  budget: { max_cost_nano_usd: null, max_steps: 1, max_input_tokens: null, max_output_tokens: null, timeout_ms: null },
-  providers: {},
-  learning: null,
-  cases: [],
-  evaluation: {
-    max_cost_nano_usd: 5,
-    deadline_ms: 1000,
-    repeats: 3,
-    replicates: 6,
-    primary: 'steps',
-    alpha: 0.05,
-    margin: 0.1,
-    min_units: 6,
-  },
-  programs: [],
-};
+const { evaluation } = contractWith();
+const contract = contractWith({
+  evaluation: { ...evaluation, max_cost_nano_usd: 5, repeats: 3, replicates: 6, primary: 'steps' },
+});
 
 function asked(flags: EvalFlags, changes: Partial<Contract> = {}, parallelism = 8) {
   const loaded: LoadedContract = {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Contract } from '#lib/contract';
 import { readTrustStore, trustFile } from '#lib/key-store';
-import { type AttachmentRef, canonicalJson, openTrustStore, sha256Hex, utf8 } from '#lib/ledger';
+import { type AttachmentRef, canonicalJson, type KeyRing, openTrustStore, sha256Hex, utf8 } from '#lib/ledger';
 import { type LessonProof, parseBundle, recallPolicy, verifyLessonProof } from '#lib/lessons';
 import { keysFolder } from '../database.js';
 import { usageError } from '../exit-codes.js';
@@ -16,6 +16,30 @@ export async function readStartingLessons(
   db: string,
   contract: Pick<Contract, 'learning' | 'panel'>,
 ): Promise<LessonProof[]> {
+  const proofs = await proofsOf(file);
+  const trusted = trustFile(keysFolder(db));
+  if (!existsSync(trusted)) {
+    throw usageError(
+      `nobody is trusted yet to have signed the lessons of ${file}, because ${trusted} does not exist: ` +
+        'use the --db that the lessons come from',
+    );
+  }
+  assertVerified(proofs, file, openTrustStore(readTrustStore(trusted)), contract);
+  return proofs;
+}
+
+/** The same by keys that are at hand. @throws CliError, LessonError */
+export async function readLessonsOf(
+  file: string,
+  keys: KeyRing,
+  contract: Pick<Contract, 'learning' | 'panel'>,
+): Promise<LessonProof[]> {
+  const proofs = await proofsOf(file);
+  assertVerified(proofs, file, keys, contract);
+  return proofs;
+}
+
+async function proofsOf(file: string): Promise<LessonProof[]> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
@@ -26,17 +50,17 @@ export async function readStartingLessons(
     );
   }
   const proofs = parseBundle(bytes);
-  if (proofs.length === 0) {
-    throw usageError(`the bundle ${file} holds no lesson: leave --lessons out to start from none`);
-  }
-  const trusted = trustFile(keysFolder(db));
-  if (!existsSync(trusted)) {
-    throw usageError(
-      `nobody is trusted yet to have signed the lessons of ${file}, because ${trusted} does not exist: ` +
-        'use the --db that the lessons come from',
-    );
-  }
-  const policy = { keys: openTrustStore(readTrustStore(trusted)), ...recallPolicy(contract) };
+  if (proofs.length > 0) return proofs;
+  throw usageError(`the bundle ${file} holds no lesson: leave --lessons out to start from none`);
+}
+
+function assertVerified(
+  proofs: readonly LessonProof[],
+  file: string,
+  keys: KeyRing,
+  contract: Pick<Contract, 'learning' | 'panel'>,
+): void {
+  const policy = { keys, ...recallPolicy(contract) };
   for (const [at, proof] of proofs.entries()) {
     const judged = verifyLessonProof(proof, policy);
     if (judged.ok) continue;
@@ -44,7 +68,6 @@ export async function readStartingLessons(
       `lesson ${at + 1} of ${file} does not verify: ${judged.reason}. Export it again, or use the --db that it comes from`,
     );
   }
-  return proofs;
 }
 
 /** The line of a bundle that holds this lesson: what the plan pins. */

@@ -1,12 +1,14 @@
 import { type EvalReport, isComparable, type ReportArm } from '#lib/evaluation';
-import { dbOption } from '../place.js';
 import { dollars, percent, plural, signed, table, whole } from '../format.js';
 import type { Output } from '../terminal.js';
 
 const UNKNOWN = 'unknown';
 
-/** What a person reads in ten seconds: both arms side by side, the delta, the verdict, what the data supports, the spend, and how to check it. */
-export function summaryLines(report: EvalReport, db: string, paint: Output['paint']): string[] {
+/**
+ * What a person reads in ten seconds: both arms side by side, the delta, the verdict, what the data supports, the spend, and how to check it.
+ * @param option that names where the evaluation is
+ */
+export function summaryLines(report: EvalReport, option: string, paint: Output['paint']): string[] {
   const [on, off] = report.arms as [ReportArm, ReportArm];
   const good = report.verdict === 'pass';
   const rows = armRows(report, on, off);
@@ -16,7 +18,7 @@ export function summaryLines(report: EvalReport, db: string, paint: Output['pain
     ['spend', spendText(report)],
     ...promptFacts(report),
     ['id', report.eval_run_id],
-    ['verify', `truss ${dbOption(db)} --verify ${report.eval_run_id}`],
+    ['verify', `truss ${option} --verify ${report.eval_run_id}`],
   ];
   return [
     `${paint('bold', report.contract_id)}  ${plural(report.repeats, 'repeat')} x ${plural(report.replicates, 'replicate')}, ${plural(report.runs, 'run')} in each arm`,
