@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Redis } from 'ioredis';
 import { openRedis } from '#lib/event-log/redis';
-import type { EventLog, ScannedRecord } from '#lib/event-log';
 import type { Views } from '#lib/views';
 import { createRedisViews } from '#lib/views/redis';
 import { ProjectorWorld } from '../../../projector/src/projector.testkit.js';
@@ -10,6 +9,7 @@ import { type RedisServer, redisServer } from '../../../../libs/event-log/src/re
 import { type Evaluated, evaluate } from '../../../../libs/verification/src/evaluation.testkit.js';
 import { openTerminal } from '../terminal.js';
 import { runRebuild } from './rebuild.js';
+import { byEvaluation } from './scan.js';
 
 /** Generous, since other tests share the machine. */
 const SOON = { timeout: 20_000 };
@@ -35,12 +35,6 @@ afterAll(async () => {
 const connected = () => expect.poll(() => redis.status, SOON).toBe('ready');
 const status = async () => (await views.evaluation(evaluated.evaluation))?.status;
 
-async function* scanOf(log: EventLog): AsyncGenerator<readonly ScannedRecord[]> {
-  for await (const evaluation of log.evaluations()) {
-    for await (const record of log.records(evaluation)) yield [{ ...record, evaluation }];
-  }
-}
-
 /** Rebuilds the views from the world's log; returns what was said of the ones before. */
 async function rebuild({ open, keys }: ProjectorWorld): Promise<string[]> {
   const said: string[] = [];
@@ -49,7 +43,7 @@ async function rebuild({ open, keys }: ProjectorWorld): Promise<string[]> {
   const attachment = (sha256: string) => open.log.attachment(sha256);
   await runRebuild(
     {},
-    { scan: scanOf(open.log), keys, attachment, views },
+    { scan: byEvaluation(open.log), keys, attachment, views },
     { out: quiet, err: { ...err, write: async () => {} } },
   );
   return said;

@@ -1,6 +1,6 @@
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRedis } from './connection.js';
+import { openRedis, redisReady } from './connection.js';
 import { createRedisLeases } from './leases.js';
 import { type RedisServer, redisServer } from './server.testkit.js';
 
@@ -53,5 +53,30 @@ describe('a Redis with TLS and users of its own', () => {
     await expect.poll(() => faults.filter((fault) => fault.includes(message)).length).toBeGreaterThan(1);
     expect(redis.status).not.toBe('ready');
     redis.disconnect();
+  });
+});
+
+describe('waiting for a connection', () => {
+  test('ends when it is ready, and is over at once when it is ready already', async () => {
+    const server = await redisServer();
+    const redis = openRedis({ url: server.url });
+    await redisReady(redis, 5_000);
+    expect(redis.status).toBe('ready');
+    await redisReady(redis, 0);
+    redis.disconnect();
+    await server.remove();
+  });
+
+  test('says why there is none, or that nobody answered in time', async () => {
+    const refused = openRedis({ url: 'redis://127.0.0.1:1' });
+    await expect(redisReady(refused, 5_000)).rejects.toThrow('ECONNREFUSED');
+    refused.disconnect();
+    const server = await redisServer();
+    server.halt();
+    const silent = openRedis({ url: server.url });
+    await expect(redisReady(silent, 200)).rejects.toMatchObject({ code: 'deadline' });
+    silent.disconnect();
+    server.resume();
+    await server.remove();
   });
 });

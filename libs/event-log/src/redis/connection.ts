@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
+import { DeadlineError } from './deadline.js';
 
 /** How a Redis is reached. */
 export interface RedisConnection {
@@ -47,4 +49,15 @@ export function openRedis(connection: RedisConnection, { fault = () => {} }: Red
   });
   redis.on('error', fault);
   return redis;
+}
+
+/** Resolves when the connection is ready for commands. @throws DeadlineError, or the first fault of the connection */
+export async function redisReady(redis: Redis, deadlineMs: number): Promise<void> {
+  if (redis.status === 'ready') return;
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    await once(redis, 'ready', { signal });
+  } catch (error) {
+    throw signal.aborted ? new DeadlineError(deadlineMs) : error;
+  }
 }

@@ -1,3 +1,3 @@
-export { openRedis, type RedisConnection, type RedisOptions } from './connection.js';
+export { openRedis, redisReady, type RedisConnection, type RedisOptions } from './connection.js';
 export { DeadlineError, within } from './deadline.js';
 export { createRedisLeases, type RedisLeasesOptions } from './leases.js';
