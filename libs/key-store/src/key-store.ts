@@ -81,7 +81,7 @@ export function createKeys(folder: string, operator: string): TrustStore {
       writeNewKey(
         file,
         pemOf(seed),
-        'put the trust.json that belongs to it back beside it, or, if nothing was signed with it, move the .key files away',
+        'put trust.json back beside it, or, if nothing was signed with it, move the .key files away',
       );
       made.push(file);
       const publicKey = publicKeyFromSeed(seed);
