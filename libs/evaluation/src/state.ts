@@ -9,6 +9,7 @@ import {
   type LedgerRef,
   type LiveChains,
   NO_SPEND,
+  NO_SPENDING,
   parseChildRunId,
   type Plan,
   refOf,
@@ -147,7 +148,7 @@ export function evolve(state: EvaluationState, entry: Entry): void {
     case 'child_anchor': {
       const child = state.children.get(entry.body.child_run_id);
       if (child === undefined || child.anchor !== null) return;
-      child.anchor = { ref, body: entry.body };
+      child.anchor = { ref, body: keptAnchor(entry.body, child.sealed) };
       child.run = null;
       state.anchors += 1;
       state.open.delete(child.id);
@@ -188,12 +189,60 @@ function evolveRun(child: ChildRecord, run: ChildState, entry: Entry): void {
     const used = entry.body.used;
     child.rendered = { lessons: used.length, tokens: used.reduce((sum, lesson) => sum + lesson.tokens, 0) };
   } else if (entry.type === 'run_sealed') {
-    child.sealed = entry.body;
+    child.sealed = keptSeal(entry.body);
     child.told = toldOf(run);
-    child.promoted = run.lessons
-      .filter((lesson) => lesson.outcome === 'promoted')
-      .map(({ ref, lesson }) => ({ ref, lesson }));
+    const promoted = run.lessons.filter((lesson) => lesson.outcome === 'promoted');
+    child.promoted = promoted.length === 0 ? NONE : promoted.map(({ ref, lesson }) => ({ ref, lesson }));
   }
+}
+
+const NONE: readonly HeldLesson[] = [];
+
+// Seals and anchors are kept for every run of an evaluation, and most of what they hold is the same: one object for all of it is a third of their memory.
+
+function keptSeal(body: BodyOf<'run_sealed'>): BodyOf<'run_sealed'> {
+  const { agent, tools, reviewers, extraction } = body.spend;
+  const spend = {
+    agent: keptUsage(agent),
+    tools: keptUsage(tools),
+    reviewers: keptUsage(reviewers),
+    extraction: keptUsage(extraction),
+  };
+  const isNothing = Object.values(spend).every((usage) => usage === NO_SPEND);
+  return {
+    ...body,
+    spend: isNothing ? NO_SPENDING : spend,
+    usage: keptUsage(body.usage),
+    interrupted: keptUsage(body.interrupted),
+  };
+}
+
+function keptAnchor(body: BodyOf<'child_anchor'>, sealed: ChildRecord['sealed']): BodyOf<'child_anchor'> {
+  const { superseded } = body;
+  const isNothing = superseded.count === 0 && superseded.hashes.length === 0 && isZero(superseded.usage);
+  return {
+    ...body,
+    verdict_ref: sealed?.verdict_ref === body.verdict_ref ? sealed.verdict_ref : body.verdict_ref,
+    usage: keptUsage(body.usage),
+    superseded: isNothing ? NOTHING_SUPERSEDED : { ...superseded, usage: keptUsage(superseded.usage) },
+  };
+}
+
+const NOTHING_SUPERSEDED: BodyOf<'child_anchor'>['superseded'] = { count: 0, hashes: [], usage: NO_SPEND };
+
+function keptUsage(usage: Usage): Usage {
+  return isZero(usage) ? NO_SPEND : usage;
+}
+
+function isZero(usage: Usage): boolean {
+  return (
+    usage.cost_nano_usd === 0 &&
+    usage.steps === 0 &&
+    usage.input_tokens === 0 &&
+    usage.output_tokens === 0 &&
+    usage.unmeasured_calls === 0 &&
+    usage.unpriced_calls === undefined
+  );
 }
 
 /** One process's reading of an evaluation: the live chains, and what their entries say. */

@@ -20,7 +20,6 @@ export class Tail {
   users = 0;
   position = 0;
   readonly #followers = new Set<LogListener>();
-  readonly #verified = new Set<EntryHash>();
   #reading: Promise<void> | null = null;
 
   constructor(
@@ -51,7 +50,7 @@ export class Tail {
   async #read(): Promise<void> {
     try {
       for (let page = this.#page(this.position); page.length > 0; page = this.#page(this.position)) {
-        for (const [position, read] of await this.#verifiedRecords(page)) {
+        for (const [position, read] of await this.#verifiedRecords(page, NONE)) {
           if (read.kind === 'entry') this.take(position, read.entry);
           else {
             if (read.kind === 'bodiless') fold(this.live, read.entry);
@@ -68,7 +67,6 @@ export class Tail {
   /** Folds the verified entry at the next position and tells the followers. */
   take(position: number, entry: Entry): Joining {
     const joining = fold(this.live, entry);
-    this.#verified.add(entry.hash);
     this.position = position;
     for (const follower of this.#followers) tell(() => follower.entry(entry, joining, this.live, position));
     return joining;
@@ -89,9 +87,10 @@ export class Tail {
     await this.advance();
     // The shared fold is ahead of what this listener has heard, so it hears along a fold of its own.
     const own = emptyChains(this.evaluation);
+    const verified = joined(this.live);
     let heard = 0;
     while (heard < this.position) {
-      for (const [position, read] of await this.#verifiedRecords(this.#page(heard))) {
+      for (const [position, read] of await this.#verifiedRecords(this.#page(heard), verified)) {
         // What the shared fold has not reached yet comes from there, so that nobody is told out of order.
         if (position > this.position) break;
         heard = position;
@@ -115,15 +114,27 @@ export class Tail {
   }
 
   /** Signatures are checked side by side on the thread pool; the order stays that of the log. */
-  async #verifiedRecords(page: readonly LogRecord[]): Promise<(readonly [number, ReadRecord])[]> {
+  async #verifiedRecords(
+    page: readonly LogRecord[],
+    verified: ReadonlySet<EntryHash>,
+  ): Promise<(readonly [number, ReadRecord])[]> {
     const options = {
       keys: this.keys,
       evaluation: this.evaluation,
-      verified: this.#verified,
+      verified,
       attachment: (sha256: string) => this.store.attachment(sha256),
     };
     return Promise.all(
       page.map(async ({ position, record }) => [position, await readRecord(record, options)] as const),
     );
   }
+}
+
+const NONE: ReadonlySet<EntryHash> = new Set();
+
+/** Hashes of the entries that joined: their signatures were checked when they did. */
+function joined({ parent, children }: LiveChains): ReadonlySet<EntryHash> {
+  const hashes = new Set(parent?.hashes);
+  for (const { chain } of children.values()) for (const hash of chain?.hashes ?? []) hashes.add(hash);
+  return hashes;
 }

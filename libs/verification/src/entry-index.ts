@@ -66,8 +66,18 @@ export class EntryIndex {
     this.#settledEntries += entries.length;
   }
 
+  /** Forgets one entry; whoever does must notice if it comes again. */
+  forget({ hash, ledger }: Stored): void {
+    const entries = this.#byLedger.get(ledger);
+    const at = entries?.findIndex((entry) => entry.hash === hash) ?? -1;
+    if (entries === undefined || at === -1) return;
+    entries.splice(at, 1);
+    this.#byHash.delete(hash);
+    this.#settledEntries += 1;
+  }
+
   get anySettled(): boolean {
-    return this.#settled.size > 0;
+    return this.#settledEntries > 0;
   }
 
   /** Whether an entry came for a ledger that was settled: a copy or a fault, which cannot be told apart any more. */

@@ -6,13 +6,13 @@ import type { Reader } from './read-records.js';
 import { EvaluationWalk, type Walked } from './walk-evaluation.js';
 
 /**
- * Walks an evaluation while its records are read, and forgets each run once it was checked, so that memory holds the runs under way and a summary of the
+ * Walks an evaluation while its records are read, and forgets each entry of its own chain and each run once it was checked, so that memory holds the runs under way and a summary of the
  * others. It answers only where all is in order: one chain of the evaluation without a branch, no error, and nothing that came for a run after it was
  * forgotten. Anything else is for a reader that holds everything, so that a finding does not depend on the order of records.
  */
 export class ReadingWalk implements Reader {
   readonly #walk: EvaluationWalk;
-  readonly #parent: Stored[] = [];
+  readonly #parent: EntryHash[] = [];
   /** Entries of the evaluation's own ledger that wait for the one before them, by its hash. */
   readonly #waiting = new Map<EntryHash, Stored>();
   #head: EntryHash;
@@ -36,7 +36,7 @@ export class ReadingWalk implements Reader {
       const next = this.#waiting.get(this.#head);
       if (next === undefined || next.seq !== this.#parent.length || !this.#isReady(next)) break;
       this.#waiting.delete(this.#head);
-      this.#parent.push(next);
+      this.#parent.push(next.hash);
       this.#head = next.hash;
       await this.#walk.next(next);
     }

@@ -83,7 +83,7 @@ function contextOf(input: VerifyInput): Context {
 
 async function conclude(context: Context, input: VerifyInput, walked: Walked): Promise<VerificationResult> {
   context.checked.entries = context.index.size;
-  const head = walked.parent.at(-1)?.hash ?? null;
+  const head = walked.parent.at(-1) ?? null;
   const single = checkKeys(context, walked, head);
   await checkOffChain(context, {
     state: walked.state,
@@ -137,7 +137,7 @@ function checkExpectedHead(
   expected: string | undefined,
   { parent }: Pick<Walked, 'parent'>,
 ): void {
-  if (expected === undefined || parent.some(({ hash }) => hash === expected)) return;
+  if (expected === undefined || parent.some((hash) => hash === expected)) return;
   findings.error(
     'head_mismatch',
     { ledger: evaluation },

@@ -37,7 +37,8 @@ export interface Walked {
   readonly onChain: ReadonlySet<EntryHash>;
   /** Of each key that signed an entry of a chain, the first such entry. */
   readonly signed: ReadonlyMap<KeyId, Stored>;
-  readonly parent: readonly Stored[];
+  /** Hashes of the evaluation's own chain, by seq. */
+  readonly parent: readonly EntryHash[];
   readonly parentWhole: boolean;
   readonly report: EvalReport | null;
   /** Ids of the keys that this evaluation trusts; `null` where its trust store is not at hand. */
@@ -76,16 +77,18 @@ export class EvaluationWalk {
       const isLinked = !parent.whole || this.#links.next(stored);
       await this.#take(stored, isLinked);
     }
-    return this.finish(parent.entries);
+    return this.finish(parent.entries.map(({ hash }) => hash));
   }
 
-  /** Takes the next entry of the evaluation's own chain in, for a reader that meets them one by one. */
+  /** Takes the next entry of the evaluation's own chain in and forgets it, for a reader that meets them one by one and notices when one comes again. */
   async next(stored: Stored): Promise<void> {
     this.#join([stored]);
     await this.#take(stored, this.#links.next(stored));
+    this.context.index.forget(stored);
+    this.#onChain.delete(stored.hash);
   }
 
-  async finish(parent: readonly Stored[]): Promise<Walked> {
+  async finish(parent: readonly EntryHash[]): Promise<Walked> {
     if (this.#usable) await this.#openChildren();
     return {
       state: this.#state,
