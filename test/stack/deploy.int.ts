@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { VARIABLES } from '#lib/service';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -44,3 +46,26 @@ test('the version of the chart is that of the package', () => {
   const { version } = JSON.parse(text(DEPLOY, '../package.json'));
   expect(text(CHART, 'Chart.yaml')).toMatch(new RegExp(`^version: ${version}\nappVersion: ${version}$`, 'm'));
 });
+
+test('the chart takes its values with what must be set, and refuses them without', () => {
+  const fits = new Ajv({ strict: false }).compile(JSON.parse(text(CHART, 'values.schema.json')));
+  const defaults = parse(text(CHART, 'values.yaml'), { merge: true });
+  const minimal = parse(text(CHART, 'ci/minimal-values.yaml'));
+  expect(fits(merged(defaults, minimal)), JSON.stringify(fits.errors)).toBe(true);
+  expect(fits(defaults)).toBe(false);
+  for (const part of Object.keys(minimal)) {
+    expect(fits(merged(defaults, { ...minimal, [part]: undefined })), `without ${part}`).toBe(false);
+  }
+  expect(fits(merged(defaults, { ...minimal, redis: { url: 'redis://user:secret@host:6379' } }))).toBe(false);
+});
+
+/** As Helm lays values over values: objects by key, everything else whole. */
+function merged(under: unknown, over: unknown): unknown {
+  if (over === undefined) return under;
+  if (!isObject(under) || !isObject(over)) return over;
+  return { ...under, ...Object.fromEntries(Object.keys(over).map((key) => [key, merged(under[key], over[key])])) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
