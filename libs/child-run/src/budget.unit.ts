@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type CallState, newChild } from '#lib/evaluation';
-import { type BodyOf, type EntryHash, type EvalRunId, ledgerRef, NO_SPEND, UNMEASURED, type Usage } from '#lib/ledger';
-import { contractWith } from '../../evaluation/src/scene.testkit.js';
+import { type EntryHash, type EvalRunId, ledgerRef, NO_SPEND, UNMEASURED, type Usage } from '#lib/ledger';
+import { contractWith } from '../../contract/src/smallest.testkit.js';
+import { callCompleted, callStarted } from '../../evaluation/src/scene.testkit.js';
 import { budgetLeft, chargedOf, shortOf } from './budget.js';
 import { limitWithoutRoom } from './worst-case.js';
 
@@ -9,33 +10,9 @@ const WORST = { max_input_tokens: 50, max_output_tokens: 9, worst_case_nano_usd:
 const HASH = '0'.repeat(64) as EntryHash;
 
 function call(outcome: 'open' | 'abandoned' | Usage): CallState {
-  const started: CallState['started'] = {
-    call: 1,
-    purpose: 'agent',
-    subject: null,
-    reviewer: null,
-    provider: 'main',
-    model: 'm',
-    prompt: { text: '' },
-    prompt_digest: HASH,
-    ...WORST,
-  };
+  const started = { ...callStarted(1), ...WORST };
   if (typeof outcome === 'string') return { started, outcome, tools: [] };
-  const body: BodyOf<'model_call_completed'> = {
-    call: 1,
-    outcome: 'answered',
-    code: null,
-    reason: '',
-    answer: { text: '' },
-    tool_calls: 0,
-    finish: 'stop',
-    model: null,
-    retries: 0,
-    usage: outcome,
-    cached_input_tokens: null,
-    reasoning_tokens: null,
-    price_basis: '',
-  };
+  const body = { ...callCompleted(1), usage: outcome };
   return { started, outcome: { ref: ledgerRef('ev_0' as EvalRunId, 1, HASH), body }, tools: [] };
 }
 

@@ -37,6 +37,7 @@ import {
 } from '#lib/ledger';
 import type { HeldLesson, LessonProof } from '#lib/lessons';
 import { type LiveDeps, openModel } from '#lib/providers';
+import { contractWith } from '../../contract/src/smallest.testkit.js';
 import type { Action, ActionPorts, RunActions, RunContext } from './actions.js';
 import { decideRun } from './decide.js';
 import { createRunActions } from './run-actions.js';
@@ -47,36 +48,15 @@ const CHILD = `${EVAL}.0.on.1.1` as ChildRunId;
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const PARENT_REF = ledgerRef(EVAL, 1, 'b'.repeat(64) as EntryHash);
 
-const base: Contract = {
+const { budget } = contractWith();
+const base = contractWith({
   id: 'pager',
   title: 'The pager',
   instructions: 'Repair it.',
-  workspace: { digest: null, files: 0, bytes: 0, protected: [] },
   agent: { kind: 'fixed', answer: 'spam', file: 'answer.txt' },
   criteria: [{ id: 'label', kind: 'match', file: 'answer.txt', equals: 'spam' }],
-  panel: null,
-  budget: {
-    max_cost_nano_usd: null,
-    max_steps: null,
-    max_input_tokens: null,
-    max_output_tokens: null,
-    timeout_ms: 20_000,
-  },
-  providers: {},
-  learning: null,
-  cases: [],
-  evaluation: {
-    max_cost_nano_usd: null,
-    deadline_ms: 60_000,
-    repeats: 1,
-    replicates: 1,
-    primary: 'pass_rate',
-    alpha: 0.05,
-    margin: 0.1,
-    min_units: 6,
-  },
-  programs: [],
-};
+  budget: { ...budget, max_steps: null, timeout_ms: 20_000 },
+});
 
 export interface Given {
   readonly contract?: Partial<Contract>;

@@ -1,26 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from '#lib/contract';
 import { type ChildState, evolveChild, newChild } from '#lib/evaluation';
-import {
-  type BodyOf,
-  type CallPurpose,
-  type ChildRunId,
-  type Draft,
-  type Entry,
-  type EntryHash,
-  ledgerRef,
-  NO_SPEND,
-  type Usage,
-} from '#lib/ledger';
-import { contractWith, LEARNING, LESSON } from '../../evaluation/src/scene.testkit.js';
+import { type BodyOf, type CallPurpose, type Draft, type Entry, NO_SPEND, type Usage } from '#lib/ledger';
+import { LEARNING } from '../../contract/src/smallest.testkit.js';
+import { callCompleted, callStarted, LESSON } from '../../evaluation/src/scene.testkit.js';
 import type { RunContext } from './actions.js';
 import { decideRun } from './decide.js';
+import { blob, CHILD, contextOf, hash, recalled, ref, started, takeOver } from './decide.testkit.js';
 
-const CHILD = `ev_${'0'.repeat(32)}.0.on.1.1` as ChildRunId;
-const REQUEST = ledgerRef(`ev_${'0'.repeat(32)}` as never, 1, '1'.repeat(64) as EntryHash);
-const hash = (n: number) => n.toString(16).padStart(64, '0') as EntryHash;
-const ref = (seq: number) => ledgerRef(CHILD, seq, hash(seq));
-const blob = { text: '' };
 const SPENT: Usage = { cost_nano_usd: 7, steps: 1, input_tokens: 5, output_tokens: 2, unmeasured_calls: 0 };
 const agent = (...tools: string[]): Contract['agent'] => ({
   kind: 'llm',
@@ -33,59 +20,26 @@ const modelPanel: Contract['panel'] = {
   reviewers: [{ name: 'a', provider: 'main', instructions: null }],
 };
 
-function runOf(part: Partial<Contract> = {}): RunContext {
-  const contract = contractWith({ agent: agent(), learning: null, ...part });
-  return {
-    child: CHILD,
-    request: { ref: REQUEST, body: { child_run_id: CHILD, case: null, seed: 1, run: 'r', lessons: [] } },
-    arm: {
-      name: 'on',
-      kind: 'learning_on',
-      memory: { extraction: 'on', promotion: 'eager', recall: 'verified' },
-    },
-    contract,
-    contractDigest: 'd'.repeat(64),
-    rendered: { instructions: contract.instructions, agent: contract.agent, criteria: contract.criteria },
-    case: null,
-    otherCases: [],
-    software: { truss: '0', node: '0' },
-  };
-}
+const runOf = (part: Partial<Contract> = {}): RunContext =>
+  contextOf('on', { agent: agent(), learning: null, ...part });
 
 /** The state after these drafts, each confirmed a second after the one before. */
 function given(...drafts: Draft[]): ChildState {
   const child = newChild();
-  [begun, recalled, ...drafts].forEach((draft, seq) => {
+  [started, recalled, ...drafts].forEach((draft, seq) => {
     const at = new Date(seq * 1000).toISOString();
     evolveChild(child, { ledger: CHILD, seq, hash: hash(seq), at, ...draft } as Entry);
   });
   return child;
 }
 
-const begun: Draft = {
-  type: 'run_started',
-  body: {
-    request: REQUEST,
-    contract_digest: 'd'.repeat(64) as EntryHash,
-    budget: contractWith().budget,
-    executor: { truss: '0', node: '0' },
-  },
-};
-const recalled: Draft = {
-  type: 'lessons_recalled',
-  body: { used: [], refused: [], layer: blob, layer_digest: hash(0) },
-};
 const intent = (call: number, purpose: CallPurpose = 'agent', subject: string | null = null): Draft => ({
   type: 'model_call_started',
   body: {
-    call,
+    ...callStarted(call),
     purpose,
     subject,
     reviewer: purpose === 'review' ? 'a' : null,
-    provider: 'main',
-    model: 'm',
-    prompt: blob,
-    prompt_digest: hash(0),
     max_input_tokens: 50,
     max_output_tokens: 9,
     worst_case_nano_usd: 100,
@@ -93,22 +47,7 @@ const intent = (call: number, purpose: CallPurpose = 'agent', subject: string | 
 });
 const completed = (call: number, part: Partial<BodyOf<'model_call_completed'>> = {}): Draft => ({
   type: 'model_call_completed',
-  body: {
-    call,
-    outcome: 'answered',
-    code: null,
-    reason: '',
-    answer: blob,
-    tool_calls: 0,
-    finish: 'stop',
-    model: 'm',
-    retries: 0,
-    usage: SPENT,
-    cached_input_tokens: null,
-    reasoning_tokens: null,
-    price_basis: '',
-    ...part,
-  },
+  body: { ...callCompleted(call), usage: SPENT, ...part },
 });
 const failed = (call: number): Draft =>
   completed(call, { outcome: 'failed', code: 'provider_unreachable', reason: 'it broke', usage: NO_SPEND });
@@ -117,10 +56,6 @@ const used = (call: number, index: number): Draft => ({
   body: { call, index, tool: 'read_file', arguments: blob, ok: true, result: blob },
 });
 const changed: Draft = { type: 'workspace_changed', body: { files: [], protected: [], content: blob } };
-const takeOver: Draft = {
-  type: 'writer_changed',
-  body: { displaced: { key: hash(9) as never, session: '0'.repeat(32) }, reason: '' },
-};
 const spentAll: Draft = { type: 'budget_exhausted', body: { limit: 'steps', max: 1, spent: 1 } };
 const answered: Draft = {
   type: 'answer_submitted',

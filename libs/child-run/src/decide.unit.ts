@@ -1,53 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract, Criterion } from '#lib/contract';
 import { type ChildState, evolveChild, newChild, reportedUsage } from '#lib/evaluation';
-import {
-  type BodyOf,
-  type ChildRunId,
-  type Draft,
-  type Entry,
-  type EntryHash,
-  ledgerRef,
-  NO_SPEND,
-  type Verdict,
-  type Vote,
-} from '#lib/ledger';
+import { type BodyOf, type Draft, type Entry, NO_SPEND, type Verdict, type Vote } from '#lib/ledger';
 import { CHECKS } from '#lib/lessons';
-import { contractWith, LEARNING, LESSON } from '../../evaluation/src/scene.testkit.js';
+import { LEARNING } from '../../contract/src/smallest.testkit.js';
+import { LESSON } from '../../evaluation/src/scene.testkit.js';
 import type { RunContext } from './actions.js';
 import { decideRun, reviewResult, type Step } from './decide.js';
+import { blob, CHILD, contextOf, hash, recalled, ref, started, takeOver } from './decide.testkit.js';
 import { taskDigest } from './task.js';
 
-const CHILD = `ev_${'0'.repeat(32)}.0.on.1.1` as ChildRunId;
-const REQUEST = ledgerRef(`ev_${'0'.repeat(32)}` as never, 1, '1'.repeat(64) as EntryHash);
-const blob = { text: '' };
-const hash = (n: number) => n.toString(16).padStart(64, '0') as EntryHash;
-const ref = (seq: number) => ledgerRef(CHILD, seq, hash(seq));
 const sums: Criterion = { id: 'right', kind: 'match', file: 'answer.txt', equals: '4' };
 const taste: Criterion = { id: 'taste', kind: 'review', question: 'Is it minimal?' };
 const panel: Contract['panel'] = {
   quorum: 2,
   reviewers: ['a', 'b', 'c'].map((name) => ({ name, command: ['true'], instructions: null })),
 };
-
-function contextOf(arm: 'on' | 'off', part: Partial<Contract> = {}): RunContext {
-  const contract = contractWith({ agent: { kind: 'command', command: ['agent'] }, learning: LEARNING, ...part });
-  const memory =
-    arm === 'on'
-      ? ({ extraction: 'on', promotion: 'eager', recall: 'verified' } as const)
-      : ({ extraction: 'off', promotion: 'off', recall: 'off' } as const);
-  return {
-    child: CHILD,
-    request: { ref: REQUEST, body: { child_run_id: CHILD, case: null, seed: 1, run: 'r', lessons: [] } },
-    arm: { name: arm, kind: arm === 'on' ? 'learning_on' : 'learning_off', memory },
-    contract,
-    contractDigest: 'd'.repeat(64),
-    rendered: { instructions: contract.instructions, agent: contract.agent, criteria: contract.criteria },
-    case: null,
-    otherCases: [],
-    software: { truss: '0', node: '0' },
-  };
-}
 
 /** The state after these drafts, as if each had been confirmed. */
 function given(...drafts: Draft[]): ChildState {
@@ -58,19 +26,6 @@ function given(...drafts: Draft[]): ChildState {
   return child;
 }
 
-const started: Draft = {
-  type: 'run_started',
-  body: {
-    request: REQUEST,
-    contract_digest: 'd'.repeat(64) as EntryHash,
-    budget: contractWith().budget,
-    executor: { truss: '0', node: '0' },
-  },
-};
-const recalled: Draft = {
-  type: 'lessons_recalled',
-  body: { used: [], refused: [], layer: blob, layer_digest: hash(0) },
-};
 const reported = (...events: BodyOf<'agent_reported'>['events']): Draft => ({
   type: 'agent_reported',
   body: { events },
@@ -86,10 +41,6 @@ const checked = (criterion: string, result: Verdict): Draft => ({
 });
 const judged = (verdict: Verdict): Draft => ({ type: 'verdict', body: { verdict, criteria: [], reason: '' } });
 const extracted: Draft = { type: 'lesson_extracted', body: { lesson: LESSON, digest: 'e'.repeat(64) } };
-const takeOver: Draft = {
-  type: 'writer_changed',
-  body: { displaced: { key: hash(9) as never, session: '0'.repeat(32) }, reason: '' },
-};
 
 function recorded(step: Step): Draft {
   const draft = step.kind === 'record' ? step.drafts[0] : undefined;

@@ -2,36 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { matchText } from './match.js';
 import { nanoUsd } from './shapes.js';
+import { contractWith } from './smallest.testkit.js';
 import { nearest } from './table.js';
 import { renderCase } from './template.js';
 import { locate, parseToml } from './toml.js';
-import type { Case, Contract, Criterion } from './types.js';
+import type { Case, Criterion } from './types.js';
 import { isProtected } from './workspace.js';
 
-const contract: Contract = {
-  id: 'c',
-  title: 'c',
+const contract = contractWith({
   instructions: 'Subject: {{ inputs.subject }} / {{expected.label}} / {{ matrix.os }}',
-  workspace: { digest: null, files: 0, bytes: 0, protected: [] },
   agent: { kind: 'fixed', answer: '{{inputs.subject}}', file: 'answer.txt' },
   criteria: [],
-  panel: null,
-  budget: { max_cost_nano_usd: null, max_steps: 1, max_input_tokens: null, max_output_tokens: null, timeout_ms: null },
-  providers: {},
-  learning: null,
-  cases: [],
-  evaluation: {
-    max_cost_nano_usd: null,
-    deadline_ms: 1,
-    repeats: null,
-    replicates: 1,
-    primary: 'pass_rate',
-    alpha: 0.05,
-    margin: 0.1,
-    min_units: 6,
-  },
-  programs: [],
-};
+});
 const row = (inputs: Case['inputs'], expected: Case['expected'] = {}): Case => ({
   id: 'a',
   family: null,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { contractWith, LEARNING } from '../../evaluation/src/scene.testkit.js';
+import { contractWith, LEARNING } from './smallest.testkit.js';
 import { budgetProblem, providersInUse, unsupportedReason } from './supported.js';
 import type { Contract } from './types.js';
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { ChildRunId, Draft } from '#lib/ledger';
 import { NO_SPEND } from '#lib/ledger';
 import { decide, type DecideInput } from './decide.js';
-import { contractWith, LEARNING, LESSON, requestFor, Scene } from './scene.testkit.js';
+import { contractWith, LEARNING } from '../../contract/src/smallest.testkit.js';
+import { LESSON, requestFor, Scene } from './scene.testkit.js';
 
 function inputAt(scene: Scene, part: Partial<DecideInput> = {}): DecideInput {
   let tokens = 0;

@@ -3,7 +3,8 @@ import { addUsage, canonicalJson, NO_SPEND, UNMEASURED, type Usage } from '#lib/
 import { buildReport } from './measure.js';
 import { rateDifference, sixDigits, usd } from './numbers.js';
 import { reportSchema } from './report.js';
-import { complete, contractWith, LEARNING, requestFor, Scene } from './scene.testkit.js';
+import { contractWith, LEARNING } from '../../contract/src/smallest.testkit.js';
+import { complete, requestFor, Scene } from './scene.testkit.js';
 
 const spent = (cost: number, tokens: number, steps = 1): Usage => ({
   cost_nano_usd: cost,

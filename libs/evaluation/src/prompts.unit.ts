@@ -3,7 +3,8 @@ import { type PromptLayers, sha256Hex, utf8 } from '#lib/ledger';
 import { buildReport } from './measure.js';
 import { promptLayers } from './prompts.js';
 import { reportSchema } from './report.js';
-import { complete, contractWith, requestFor, Scene } from './scene.testkit.js';
+import { contractWith } from '../../contract/src/smallest.testkit.js';
+import { complete, requestFor, Scene } from './scene.testkit.js';
 
 const digest = (text: string): string => sha256Hex(utf8(text));
 const LAYERS: PromptLayers = {

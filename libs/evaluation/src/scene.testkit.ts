@@ -1,4 +1,5 @@
 import type { Contract } from '#lib/contract';
+import { contractWith } from '../../contract/src/smallest.testkit.js';
 import {
   type BodyOf,
   canonicalJson,
@@ -29,49 +30,6 @@ import { decide } from './decide.js';
 import { REPORT_VERSION, type ReportVersion } from './report.js';
 import { evolveChild, newChild, childUsage } from './child-state.js';
 import { initialState, observe, type EvaluationView } from './state.js';
-
-export function contractWith(part: Partial<Contract> = {}): Contract {
-  return {
-    id: 'sums',
-    title: 'Sums',
-    instructions: 'Add.',
-    workspace: { digest: null, files: 0, bytes: 0, protected: [] },
-    agent: { kind: 'fixed', answer: '4', file: 'answer.txt' },
-    criteria: [{ id: 'right', kind: 'match', file: 'answer.txt', equals: '4' }],
-    panel: null,
-    budget: {
-      max_cost_nano_usd: null,
-      max_steps: 5,
-      max_input_tokens: null,
-      max_output_tokens: null,
-      timeout_ms: null,
-    },
-    providers: {},
-    learning: null,
-    cases: [],
-    evaluation: {
-      max_cost_nano_usd: null,
-      deadline_ms: 1000,
-      repeats: null,
-      replicates: 1,
-      primary: 'pass_rate',
-      alpha: 0.05,
-      margin: 0.1,
-      min_units: 6,
-    },
-    programs: [],
-    ...part,
-  };
-}
-
-export const LEARNING: NonNullable<Contract['learning']> = {
-  extractor: 'agent',
-  provider: null,
-  gates: ['verdict'],
-  scope: 'sums',
-  max_recalled: 5,
-  same_case: 'exclude',
-};
 
 export function requestFor(contract: Contract, part: Partial<EvalRequested> = {}): EvalRequested {
   return {
@@ -232,7 +190,8 @@ export class Scene {
   }
 }
 
-function callStarted(call: number): BodyOf<'model_call_started'> {
+/** A call of the agent, as it is begun and answered. */
+export function callStarted(call: number): BodyOf<'model_call_started'> {
   return {
     call,
     purpose: 'agent',
@@ -248,7 +207,7 @@ function callStarted(call: number): BodyOf<'model_call_started'> {
   };
 }
 
-function callCompleted(call: number): BodyOf<'model_call_completed'> {
+export function callCompleted(call: number): BodyOf<'model_call_completed'> {
   return {
     call,
     outcome: 'answered',

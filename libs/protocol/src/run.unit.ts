@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ChildRunId, Draft, KeyId } from '#lib/ledger';
 import { decide } from '#lib/evaluation';
-import { contractWith, requestFor, Scene } from '../../evaluation/src/scene.testkit.js';
+import { contractWith } from '../../contract/src/smallest.testkit.js';
+import { requestFor, Scene } from '../../evaluation/src/scene.testkit.js';
 import type { CoreEnv } from './effects.js';
 import { RunCore, type RunEffect } from './run.js';
 

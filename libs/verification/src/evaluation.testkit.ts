@@ -61,6 +61,8 @@ import {
   renderLayer,
   runChecks,
 } from '#lib/lessons';
+import { contractWith, LEARNING } from '../../contract/src/smallest.testkit.js';
+import { requestFor } from '../../evaluation/src/scene.testkit.js';
 
 export type TestSigner = Signer & { readonly publicKey: Uint8Array };
 
@@ -97,43 +99,22 @@ export function trustOf(...signers: TestSigner[]): TrustStore {
 export const trust = trustOf(coordinator, executor, projector, SIGNERS.requester);
 
 export const CONTRACT: Contract = contractSchema.parse({
-  id: 'sums',
-  title: 'Sums',
+  ...contractWith(),
   instructions: 'Add {{inputs.a}}.',
-  workspace: { digest: null, files: 0, bytes: 0, protected: [] },
   agent: { kind: 'command', command: ['agent'] },
   criteria: [
     { id: 'tests', kind: 'command', run: ['check'], timeout_ms: 1000 },
     { id: 'readable', kind: 'review', question: 'Is it readable?' },
   ],
   panel: { quorum: 2, reviewers: ['a', 'b', 'c'].map((name) => ({ name, command: ['review'], instructions: null })) },
-  budget: { max_cost_nano_usd: null, max_steps: 40, max_input_tokens: null, max_output_tokens: null, timeout_ms: 1000 },
-  providers: {},
-  learning: {
-    extractor: 'agent',
-    provider: null,
-    gates: ['verdict', 'checks', 'panel'],
-    scope: 'sums',
-    max_recalled: 5,
-    same_case: 'exclude',
-  },
+  budget: { ...contractWith().budget, max_steps: 40, timeout_ms: 1000 },
+  learning: { ...LEARNING, gates: ['verdict', 'checks', 'panel'] },
   cases: ['one', 'two', 'three'].map((id) => ({
     id,
     family: 'f',
     inputs: { a: id },
     expected: { label: `${id}-label` },
   })),
-  evaluation: {
-    max_cost_nano_usd: null,
-    deadline_ms: 1000,
-    repeats: null,
-    replicates: 1,
-    primary: 'pass_rate',
-    alpha: 0.05,
-    margin: 0.1,
-    min_units: 6,
-  },
-  programs: [],
 });
 
 /** What the world answers in a scripted run. */
@@ -273,21 +254,16 @@ export async function evaluate(script: Script = {}): Promise<Evaluated> {
     eval_run_id: evaluation,
     accepted_at: log.now,
     from: 0,
-    request: {
-      kind: 'eval',
+    request: requestFor(contract, {
       requester: 'tests',
       request_id: `request ${script.seed ?? 1}`,
-      contracts: [{ digest: sha256Hex(utf8(canonicalJson(contract))) as EntryHash, contract: contract }],
-      repeats: script.repeats ?? 2,
       replicates: script.replicates ?? 2,
+      ...(script.repeats === undefined ? {} : { repeats: script.repeats }),
       seed: script.seed ?? 1,
       concurrency: 2,
       starting_lessons: starting,
-      max_cost_nano_usd: null,
       deadline_ms: 3_600_000,
-      statistics: { method_version: 1, primary: 'pass_rate', alpha: 0.05, margin: 0.1, min_units: 6 },
-      files: [],
-    },
+    }),
   };
   const store = { sha256: sha256Hex(pinned), size: pinned.length };
   await log.append(evaluation, startedDraft(accepted, store, { truss: '0.1.0', node: '24' }), coordinator);

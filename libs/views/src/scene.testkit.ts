@@ -1,6 +1,7 @@
 import { buildReport, decide } from '#lib/evaluation';
 import { type ChildRunId, emptyChains, type Entry, fold, type Joining, type Usage, type Verdict } from '#lib/ledger';
-import { contractWith, LEARNING, LESSON, requestFor, Scene } from '../../evaluation/src/scene.testkit.js';
+import { contractWith, LEARNING } from '../../contract/src/smallest.testkit.js';
+import { LESSON, requestFor, Scene } from '../../evaluation/src/scene.testkit.js';
 import { EvaluationFold } from './fold.js';
 
 interface Outcome {
