@@ -21,10 +21,14 @@ export interface ContractResolverOptions {
 }
 
 const REMEMBERED = 64;
+/** Contracts that are fetched and unpacked side by side: each may take the disk and the time of a large archive. */
+const AT_ONCE = 8;
 
 /** Unpacks, loads and keeps the contracts that requests bring or name: each once. */
 export class ContractResolver {
   readonly #known = new Map<string, Promise<ResolvedContract>>();
+  readonly #waiting: (() => void)[] = [];
+  #loading = 0;
 
   constructor(private readonly options: ContractResolverOptions) {}
 
@@ -48,11 +52,24 @@ export class ContractResolver {
     const name = `${sha256Hex(utf8(toml))}.${archive?.sha256 ?? ''}.${archive?.url ?? ''}`;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const resolving = this.#load(toml, archive, bytes);
+    const resolving = this.#inTurn(() => this.#load(toml, archive, bytes));
     this.#known.set(name, resolving);
     resolving.catch(() => this.#known.delete(name));
     if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value ?? '');
     return resolving;
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#loading === AT_ONCE) await new Promise<void>((turn) => this.#waiting.push(turn));
+    else this.#loading += 1;
+    try {
+      return await work();
+    } finally {
+      // Whoever waits takes this one's place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#loading -= 1;
+      else next();
+    }
   }
 
   async #load(toml: string, archive: ArchiveRef | null, inline: Uint8Array | null): Promise<ResolvedContract> {

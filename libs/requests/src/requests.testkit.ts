@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { packContract, type PackedContract } from '#lib/archive';
 import type { TopicRecord } from '#lib/event-log';
 import { type JsonValue, openTrustStore, toBase64, type TrustStore } from '#lib/ledger';
-import { createMemoryLog } from '../../event-log/src/memory.js';
+import { createMemoryLog } from '../../event-log/src/memory-log.testkit.js';
 import { coordinator, executor, makeSigner, makeTrustStore, projector } from '../../event-log/src/fixtures.testkit.js';
 import { quotaDefaults } from './quotas.js';
 import { type OutsideOptions, outsideRequests } from './resolver.js';

@@ -232,7 +232,7 @@ describe('a request that cannot be run is refused with a code and one sentence',
             kind: 'inline',
             toml:
               constant().replace('kind = "fixed"\nanswer_text = "yes"', 'kind = "llm"\nprovider = "p"\ntools = []') +
-              '[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "nobody-knows-it"\n',
+              '[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:8089/v1"\nmodel = "nobody-knows-it"\n',
             archive: null,
           },
           limits: { max_cost_nano_usd: 1_000 },
@@ -247,7 +247,7 @@ describe('a request that cannot be run is refused with a code and one sentence',
             kind: 'inline',
             toml:
               constant().replace('kind = "fixed"\nanswer_text = "yes"', 'kind = "llm"\nprovider = "p"\ntools = []') +
-              '[providers.p]\nkind = "replay"\nfile = "r.jsonl"\nrecord_from = "q"\n[providers.q]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n',
+              '[providers.p]\nkind = "replay"\nfile = "r.jsonl"\nrecord_from = "q"\n[providers.q]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:8089/v1"\nmodel = "m"\n',
             archive: null,
           },
         }),

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { JsonValue, TrustStore } from '#lib/ledger';
 import { openTrustStore, toBase64, utf8 } from '#lib/ledger';
-import { createMemoryLog } from '../../../../libs/event-log/src/memory.js';
+import { createMemoryLog } from '../../../../libs/event-log/src/memory-log.testkit.js';
 import type { ReadDatabase } from '../database.js';
 import { Said } from '../request/cluster.testkit.js';
 import { listLetters, retryLetter, showLetter } from './run.js';

@@ -15,7 +15,7 @@ import { addKey, createKeys, openKeyStore, readTrustStore, trustFile } from '#li
 import { openTrustStore, trustStoreBytes } from '#lib/ledger';
 import { type OutsideOptions, outsideRequests, quotaDefaults } from '#lib/requests';
 import { type Ports, RuntimeModule } from '#lib/runtime';
-import { createMemoryLog, MemoryStore } from '../../../../libs/event-log/src/memory.js';
+import { createMemoryLog, MemoryStore } from '../../../../libs/event-log/src/memory-log.testkit.js';
 import type { ReadDatabase } from '../database.js';
 import type { Place } from '../place.js';
 import { SOFTWARE } from '../software.js';

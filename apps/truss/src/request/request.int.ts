@@ -153,6 +153,32 @@ describe('a request with its contract', () => {
   });
 });
 
+test('whatever stands before it on the topic, a good request is run', async () => {
+  const cluster = new MemoryCluster();
+  await cluster.serve();
+  const junk = [
+    null,
+    7,
+    'x',
+    [],
+    {},
+    { kind: 'eval' },
+    { kind: 'cancel' },
+    { kind: 'eval', contract: { kind: 'inline' } },
+  ];
+  await withDatabase(cluster.place, async ({ topics }) => {
+    for (let no = 0; no < 50; no++)
+      await topics.publish('eval.requested', `junk ${no}`, junk[no % junk.length] ?? null);
+  });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, no) => asking(cluster, cluster.write({ ...PROGRAM, 'work/no.txt': String(no) }))),
+  );
+  expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 0));
+  const letters = await withDatabase(cluster.place, ({ topics }) => Array.fromAsync(topics.list('eval.dead-letter')));
+  expect(letters).toHaveLength(50);
+  expect(cluster.failures).toEqual([]);
+});
+
 describe('a registered contract', () => {
   test('is shown, and is run for whoever asks by id and digest', async () => {
     const cluster = new MemoryCluster();

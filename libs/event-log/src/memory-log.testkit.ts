@@ -1,0 +1,2 @@
+/** For tests of others: the log that ends with its process. */
+export { createMemoryLog, MemoryStore } from './memory.js';
