@@ -122,7 +122,8 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
                     await ports.leases.release(child, this.holder);
                     return;
                   }
-                  if (!granted) this.slots.release(child);
+                  // A run that is under way keeps its slot until it stops, whatever is said of its lease.
+                  if (!granted && core.state.phase === 'leasing') this.slots.release(child);
                   host.post({ kind: 'leased', granted });
                 })
                 .catch(ports.fatal);

@@ -8,7 +8,6 @@ export {
   type ViewReader,
   type ViewRow,
   type Views,
-  VIEWS_FORMAT,
   ViewsError,
   type ViewsStatus,
   type ViewWriter,
@@ -16,10 +15,7 @@ export {
 } from './port.js';
 export {
   type EvaluationRow,
-  evaluationRowSchema,
   type LedgerRow,
-  ledgerRowSchema,
   type LessonRow,
-  lessonRowSchema,
   type ReportRow,
 } from './rows.js';

@@ -146,6 +146,15 @@ describe('of a Redis that fails', () => {
     expect(await leases.hold('orphan', 'a', TTL, true)).toBe(true);
   });
 
+  test('a lease that was given back while it was asked for is a take-over when it is asked for again', async () => {
+    const { leases, redis } = await process();
+    const renewing = leases.hold('child', 'a', TTL, false);
+    await leases.release('child', 'a');
+    await renewing;
+    await redis.flushall();
+    expect(await leases.hold('child', 'a', TTL, true)).toBe(false);
+  });
+
   test('of two that take over at the same time, one does', async () => {
     const { leases: one } = await process();
     const { leases: two } = await process();

@@ -42,6 +42,8 @@ export function createRedisLeases(redis: Redis, options: RedisLeasesOptions): Le
   const key = (name: string) => `${prefix}lease:${name}`;
   /** What was granted here and not given back: its next `hold` is a renewal, though a store that came back empty does not know it. */
   const granted = new Map<string, string>();
+  /** The last call for a lease that is under way, unless it was given back since: its answer must not be remembered then. */
+  const asking = new Map<string, symbol>();
   let lostAt = Number.NEGATIVE_INFINITY;
   redis.on('close', () => {
     lostAt = now();
@@ -62,14 +64,20 @@ export function createRedisLeases(redis: Redis, options: RedisLeasesOptions): Le
       const renewal = granted.get(name) === holder;
       const takeOver = begun && !renewal;
       if (takeOver && now() < lostAt + ttlMs) return false;
+      const call = Symbol(name);
+      asking.set(name, call);
       const answer = await ask(HOLD, [key(name), `${prefix}leases`], [holder, ttlMs, takeOver ? 1 : 0]);
       const held = answer === 'unknown' ? !takeOver : answer === 1;
-      if (held) granted.set(name, holder);
-      else granted.delete(name);
+      if (asking.get(name) === call) {
+        asking.delete(name);
+        if (held) granted.set(name, holder);
+        else granted.delete(name);
+      }
       return held;
     },
     async release(name, holder) {
       if (granted.get(name) === holder) granted.delete(name);
+      asking.delete(name);
       await ask(RELEASE, [key(name)], [holder]);
     },
   };

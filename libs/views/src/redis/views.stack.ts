@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { openRedis } from '#lib/event-log/redis';
+import { openRedis, redisReady } from '#lib/event-log/redis';
 import { change, evaluationNamed, ledgerRow } from '../fixtures.testkit.js';
+import { redisServer } from '../../../event-log/src/redis/server.testkit.js';
 import { describeViews } from '../views-contract.testkit.js';
 import { createRedisViews } from './views.js';
 
@@ -67,6 +68,33 @@ test('a version that nobody sees any more is gone from Redis, and so is one whos
     ['live', 'versions', `${version}:evaluation:${one}`, `${version}:ledger:${one}`, `${version}:order`].toSorted(),
   );
   expect(await redis.smembers(`${prefix}views:1:versions`)).toEqual([version]);
+});
+
+test('a user with the rights that docs/adr/0007 lists can do all of it, and nothing else', async () => {
+  const prefix = 'cell.';
+  const rights =
+    '+hello +client|setname +info +ping +eval +get +set +del +hget +hset +hvals +hgetall +zadd +zcard +zrange +zrem +zrevrange +zrevrank +sadd +srem +smembers +unlink';
+  const user = ['--user', 'viewer', 'on', '>secret', `~${prefix}views:*`, '-@all', ...rights.split(' ')];
+  const server = await redisServer({ args: ['--user', 'default', 'off', ...user] });
+  const client = openRedis({ url: server.url, username: 'viewer', password: 'secret', name: 'v1' });
+  await redisReady(client, 5_000);
+  const views = createRedisViews(client, { prefix });
+  await views.write(change(one, { base: null, position: 5, rows: [ledgerRow(one)] }));
+  expect(await views.list()).toHaveLength(1);
+  expect(await views.list({ after: one })).toEqual([]);
+  expect(await views.ledgers(one)).toHaveLength(1);
+  const dropped = await views.next();
+  await dropped.discard();
+  const next = await views.next();
+  await next.write(change(one, { base: null, position: 5, summary: 'new', rows: [ledgerRow(one)] }));
+  const found: string[] = [];
+  for await (const { kind } of next.differences()) found.push(kind);
+  expect(found).toEqual(['differs']);
+  await next.show();
+  expect((await views.evaluation(one))?.summary).toBe('new');
+  await expect(client.get(`${prefix}lease:child`)).rejects.toThrow('NOPERM');
+  client.disconnect();
+  await server.remove();
 });
 
 test('a Redis that cannot be reached is said to be, at once', async () => {
