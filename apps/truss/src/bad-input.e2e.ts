@@ -79,7 +79,7 @@ const BAD: readonly Bad[] = [
   { what: 'a budget of nothing', args: [...EVAL, '--max-cost-usd', '0'], says: /amount in USD above 0/ },
   { what: 'a suite', args: ['eval', '--suite', 's.toml', '--repeats', '1'], says: /--suite is not in this version/ },
   { what: 'controls', args: [...EVAL, '--controls', 'empty'], says: /--controls is not in this version/ },
-  { what: 'brokers', args: [...EVAL, '--brokers', 'h:9092'], says: /not in this version/ },
+  { what: 'brokers', args: [...EVAL, '--brokers', 'h:9092'], says: /a database/ },
   {
     what: 'a bundle that is not there',
     args: [...EVAL, '--lessons', 'nope.jsonl'],

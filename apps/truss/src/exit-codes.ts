@@ -38,6 +38,9 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
   'LessonError',
   'KeyStoreError',
   'LogError',
+  'ConfigError',
+  'SchemaError',
+  'ViewsError',
   'RequestError',
   'ArchiveError',
 ]);

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { cancelCommand } from './commands/cancel.js';
 import { examples, type GlobalOptions, contextOf, theTerminal } from './commands/context.js';
+import { deployCommand } from './commands/deploy.js';
 import { doctorCommand } from './commands/doctor.js';
 import { evalCommand } from './commands/eval.js';
 import { exportCommand } from './commands/export.js';
@@ -10,16 +11,12 @@ import { ledgerCommand } from './commands/ledger.js';
 import { lessonsCommand } from './commands/lessons.js';
 import { listCommand } from './commands/list.js';
 import { reportCommand } from './commands/report.js';
+import { serveCommand } from './commands/serve.js';
 import { verifyCommand } from './commands/verify.js';
+import { viewsCommand } from './commands/views.js';
+import { clusterOptions } from './cluster.js';
 import { EXIT, usageError } from './exit-codes.js';
-import { notInThisVersion } from './numbers.js';
 import { SOFTWARE } from './software.js';
-
-const DISTRIBUTED = [
-  ['--brokers <list>', 'TRUSS_BROKERS'],
-  ['--registry <url>', 'TRUSS_REGISTRY'],
-  ['--redis <url>', 'TRUSS_REDIS'],
-] as const;
 
 /** The whole command line. Importing it loads nothing but what `--help` needs. */
 export function createProgram(): Command {
@@ -39,15 +36,7 @@ export function createProgram(): Command {
         ['truss --db truss.db --verify ev_0123456789abcdef0123456789abcdef', 'check every number of it'],
       ),
     );
-  for (const [flags] of DISTRIBUTED) {
-    const name = flags.split(' ')[0] ?? flags;
-    program.addOption(new Option(flags).argParser(notInThisVersion(name, 'use --db FILE')).hideHelp());
-  }
-  // Whoever set it up for a cluster must not be given a local file in silence.
-  program.hook('preAction', () => {
-    const set = DISTRIBUTED.find(([, env]) => process.env[env] !== undefined);
-    if (set !== undefined) throw usageError(`${set[1]} is set, and only --db is in this version: unset it to go on`);
-  });
+  for (const option of clusterOptions()) program.addOption(option);
   const commands = [
     initCommand(),
     evalCommand(),
@@ -59,6 +48,9 @@ export function createProgram(): Command {
     exportCommand(),
     lessonsCommand(),
     keysCommand(),
+    serveCommand(),
+    viewsCommand(),
+    deployCommand(),
     doctorCommand(),
   ];
   for (const command of commands) program.addCommand(configured(command));

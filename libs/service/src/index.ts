@@ -3,9 +3,10 @@ export { type Config, type LogLevel, type Part, readConfig, type ServiceSettings
 export type { ConfigFlags } from './config/reader.js';
 export { VARIABLES } from './config/variables.js';
 export { type Check, Health, type HealthAnswer } from './health.js';
+export { kafkaObserver } from './observe/kafka.js';
 export { createLogger, logObserver, redactor, secretsOf } from './observe/logs.js';
-export { createMetrics, type Metrics, type PartitionLag } from './observe/metrics.js';
+export { createMetrics, type Lag, type Metrics } from './observe/metrics.js';
 export { observed, type ObservedPorts } from './observe/observed.js';
 export type { Observer, Tracing } from './observe/observer.js';
-export { passTraces } from './observe/tracing.js';
+export { openTracing } from './observe/open-tracing.js';
 export { type Stopping, stopInOrder } from './stopping.js';

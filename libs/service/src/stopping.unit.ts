@@ -5,7 +5,7 @@ import { stopInOrder } from './stopping.js';
 
 function process(stop: () => Promise<void>, deadlineMs = 10_000) {
   const signals = new EventEmitter();
-  const exit = vi.fn();
+  const exit = vi.fn<(code: number) => void>();
   const faults: unknown[] = [];
   const logger = createLogger({ level: 'silent', service: 'test', secrets: [] });
   const began = (fault: unknown) => faults.push(fault);
@@ -13,7 +13,7 @@ function process(stop: () => Promise<void>, deadlineMs = 10_000) {
 }
 
 test('the first signal stops in order, and the process ends with 0', async () => {
-  const stop = vi.fn(async () => {});
+  const stop = vi.fn<() => Promise<void>>(async () => {});
   const { signals, exit, stopping, faults } = process(stop);
   signals.emit('SIGTERM', 'SIGTERM');
   expect(await stopping.ended).toBe(0);

@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
-import { filePlace, type Place } from '../place.js';
+import type { ConfigFlags } from '#lib/service';
+import { clusterOf } from '../cluster.js';
+import { usageError } from '../exit-codes.js';
+import { clusterPlace, filePlace, type Place } from '../place.js';
 import { openTerminal, type Terminal } from '../terminal.js';
 
 /** What every command is given besides its own options. */
 export interface Context {
   /** The database file. @throws CliError where a cluster was named, and the command works on a file only */
   readonly db: string;
+  /** What the command line says of a cluster; `null` where a database is meant. */
+  readonly cluster: ConfigFlags | null;
   /** Where evaluations are read. */
   readonly place: Place;
   readonly terminal: Terminal;
@@ -27,7 +32,21 @@ export function theTerminal(): Terminal {
 
 export function contextOf(command: Command): Context {
   const { db } = command.optsWithGlobals<GlobalOptions>();
-  return { db, place: filePlace(db), terminal: theTerminal() };
+  const cluster = clusterOf(command, process.env);
+  const brokers = cluster?.brokers ?? process.env['TRUSS_BROKERS'] ?? 'the cluster';
+  return {
+    get db() {
+      if (cluster === null) return db;
+      const how =
+        cluster.brokers === undefined && process.env['TRUSS_BROKERS'] !== undefined
+          ? 'TRUSS_BROKERS is set'
+          : 'a cluster is named';
+      throw usageError(`${how}, and truss ${command.name()} works on a database: give --db FILE to say which`);
+    },
+    cluster,
+    place: cluster === null ? filePlace(db) : clusterPlace(cluster, brokers),
+    terminal: theTerminal(),
+  };
 }
 
 /** The examples at the end of a command's help. */

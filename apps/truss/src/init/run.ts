@@ -85,7 +85,7 @@ async function runOnePair(contract: string): Promise<string> {
     let printed = '';
     const keep = (text: string): void => void (printed += text);
     const terminal: Terminal = { out: silent(keep), err: silent(() => {}) };
-    await runEval({ contract, repeats: 1, progress: 'plain' }, { db, place: filePlace(db), terminal });
+    await runEval({ contract, repeats: 1, progress: 'plain' }, { db, cluster: null, place: filePlace(db), terminal });
     const { arms } = reportSchema.parse(JSON.parse(printed));
     return arms.map(({ arm, children: [child] }) => `${arm} ${child?.verdict ?? 'did not run'}`).join(', ');
   } finally {

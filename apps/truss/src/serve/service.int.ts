@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { loadContract, type LoadedContract } from '#lib/contract';
 import { type EvalRequested, evaluationOf } from '#lib/evaluation';
-import { createMemoryLeases, openSqliteLog, type Topics } from '#lib/event-log';
+import { createMemoryLeases, openSqliteLog, type TopicRecord, type Topics } from '#lib/event-log';
 import { createKeys, SERVICE_ROLES } from '#lib/key-store';
 import { type EvalRunId, openTrustStore, trustStoreBytes } from '#lib/ledger';
 import { directRequests } from '#lib/requests';
@@ -23,11 +23,16 @@ afterEach(async () => {
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`;
 
-/** As Kafka's records do, these carry their trace: SQLite's do not. */
-function carryingTraces(topics: Topics): Topics {
+/** As Kafka's adapter does: records carry their trace, and only one as it was delivered can be refused. */
+function likeKafka(topics: Topics): Topics {
   const traces = new Map<string, string | undefined>();
+  const delivered = new WeakSet<TopicRecord>();
   return {
     ...topics,
+    async refuse(record, code, reason) {
+      if (!delivered.has(record)) throw new Error('refused another record than was delivered');
+      await topics.refuse(record, code, reason);
+    },
     async publish(topic, key, value, trace) {
       traces.set(`${topic} ${key}`, trace);
       return topics.publish(topic, key, value);
@@ -37,7 +42,9 @@ function carryingTraces(topics: Topics): Topics {
         ...handler,
         record(record) {
           const trace = traces.get(`${topic} ${record.key}`);
-          handler.record(trace === undefined ? record : { ...record, trace });
+          const carrying = trace === undefined ? record : { ...record, trace };
+          delivered.add(carrying);
+          handler.record(carrying);
         },
       }),
   };
@@ -59,7 +66,7 @@ async function world(agent = `require('node:fs').writeFileSync('answer.txt', 'ye
 
   async function serve(part: Partial<Ports> = {}, checks: Record<string, Check> = {}) {
     const sqlite = openSqliteLog({ file: join(folder, 'truss.db'), keys, mode: 'drive' });
-    const open = { ...sqlite, topics: carryingTraces(sqlite.topics) };
+    const open = { ...sqlite, topics: likeKafka(sqlite.topics) };
     const keyFiles = Object.fromEntries(SERVICE_ROLES.map((role) => [role, join(folder, 'keys', `${role}.key`)]));
     const failures: unknown[] = [];
     const lines: string[] = [];
@@ -100,7 +107,10 @@ async function world(agent = `require('node:fs').writeFileSync('answer.txt', 'ye
       observers: [logObserver(logger)],
       tracing,
       health: new Health(checks),
-      metrics: createMetrics({ now: () => Date.now(), lag: () => [{ topic: 'eval.accepted', partition: 3, lag: 7 }] }),
+      metrics: createMetrics({
+        now: () => Date.now(),
+        lag: () => ({ ledger: 5, consumers: [{ topic: 'eval.accepted', group: 'intake', lag: 7 }] }),
+      }),
       http: { host: '127.0.0.1', port: 0 },
     });
     let stopped = false;
@@ -169,7 +179,8 @@ describe('a service', () => {
       'truss_evaluation_seconds_count 1',
       'truss_runs_in_flight 0',
       'truss_lost_appends_total 0',
-      'truss_consumer_lag_records{topic="eval.accepted",partition="3"} 7',
+      'truss_consumer_lag_records{topic="eval.accepted",group="intake"} 7',
+      'truss_ledger_lag_records 5',
     ])
       expect(text).toContain(line);
 
@@ -223,12 +234,20 @@ describe('a service', () => {
     expect(await get(service, '/nothing')).toMatchObject({ status: 404 });
   });
 
-  test('that counts a refused record names its code', async () => {
+  test('refuses a record as its adapter delivered it, and says so in a line', async () => {
     const { serve } = await world();
     const serving = await serve();
-    await serving.open.topics.publish('eval.requested', 'any', { kind: 'nonsense' });
-    const counted = async () => (await get(serving.service, '/metrics')).text;
-    await expect.poll(counted).toContain('truss_dead_letters_total{topic="eval.requested",code="bad_request"} 1');
+    await serving.open.topics.publish('eval.requested', 'any', { kind: 'nonsense' }, TRACEPARENT);
+    await expect.poll(() => serving.failures.length + serving.lines.length).toBeGreaterThan(0);
+    expect(serving.failures).toEqual([]);
+    const refused = serving.lines.map((line) => JSON.parse(line) as object).filter((line) => 'code' in line);
+    const expected = {
+      msg: 'record refused',
+      code: 'bad_request',
+      topic: 'eval.requested',
+      trace_id: expect.any(String),
+    };
+    expect(refused).toEqual([expect.objectContaining(expected)]);
   });
 });
 

@@ -20,6 +20,12 @@ export type Part = keyof Parts;
 
 export interface ServiceSettings {
   readonly prefix: string;
+  readonly topics: {
+    readonly partitions: number;
+    /** `null`: as `truss deploy topics` finds right. */
+    readonly replication: number | null;
+    readonly minInsyncReplicas: number;
+  };
   /** Of the private key of each role; `null` where none is set. */
   readonly keyFiles: Readonly<Record<ServiceRole, string | null>>;
   /** Runs under way at once in an executor. */
@@ -86,6 +92,11 @@ export function readConfig<P extends Part>(
     prefix:
       reader.parsed('TRUSS_PREFIX', z.string().regex(/^[A-Za-z0-9._-]{1,100}$/), 'up to 100 of A-Z a-z 0-9 . _ -') ??
       '',
+    topics: {
+      partitions: reader.parsed('TRUSS_PARTITIONS', whole(1, 10_000), 'a whole number from 1 to 10000') ?? 12,
+      replication: reader.parsed('TRUSS_REPLICATION', whole(1, 100), 'a whole number from 1 to 100') ?? null,
+      minInsyncReplicas: reader.parsed('TRUSS_MIN_INSYNC_REPLICAS', whole(1, 100), 'a whole number from 1 to 100') ?? 1,
+    },
     keyFiles: {
       coordinator: reader.text(ROLES.coordinator) ?? null,
       executor: reader.text(ROLES.executor) ?? null,

@@ -60,6 +60,17 @@ export const VARIABLES = {
   TRUSS_REDIS_TLS_CERT_FILE: { meaning: 'as TRUSS_TLS_CERT_FILE, for Redis', otherwise: 'TRUSS_TLS_CERT_FILE' },
   TRUSS_REDIS_TLS_KEY_FILE: { meaning: 'as TRUSS_TLS_KEY_FILE, for Redis', otherwise: 'TRUSS_TLS_KEY_FILE' },
 
+  TRUSS_PARTITIONS: { meaning: 'partitions of each topic that `truss deploy topics` creates', otherwise: '12' },
+  TRUSS_REPLICATION: {
+    meaning: 'replicas of each partition that it creates; 3 in production',
+    otherwise: '3, or as many as there are brokers',
+  },
+  TRUSS_MIN_INSYNC_REPLICAS: {
+    meaning:
+      'replicas that must have a record before it counts as written: set so by `truss deploy topics`, and asked for by services; 2 in production',
+    otherwise: '1',
+  },
+
   TRUSS_TRUST_FILE: { meaning: 'the trust store `trust.json`: whose signatures count' },
   TRUSS_COORDINATOR_KEY_FILE: {
     meaning: 'private key of the coordinator; a process needs those of its own roles only',

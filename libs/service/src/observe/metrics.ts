@@ -3,16 +3,17 @@ import { acceptedSchema, usageOf } from '#lib/evaluation';
 import type { Entry } from '#lib/ledger';
 import type { Observer } from './observer.js';
 
-/** How far a group is behind the end of a partition, in records. */
-export interface PartitionLag {
-  readonly topic: string;
-  readonly partition: number;
-  readonly lag: number;
+/** How far a process is behind, in records. */
+export interface Lag {
+  /** Not read yet, of the ledger. */
+  readonly ledger: number;
+  /** Not delivered yet, of the partitions that are this process's. */
+  readonly consumers: readonly { readonly topic: string; readonly group: string; readonly lag: number }[];
 }
 
 export interface MetricsOptions {
   /** Asked at every scrape. */
-  readonly lag?: () => Promise<readonly PartitionLag[]> | readonly PartitionLag[];
+  readonly lag?: () => Lag;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -22,6 +23,13 @@ export interface Metrics {
   /** In Prometheus's text format. */
   text(): Promise<string>;
   readonly contentType: string;
+  /** For what the log's adapter knows, once for all services of the process. */
+  readonly counted: {
+    deadLetter(topic: string, code: string): void;
+    foreign(): void;
+    superseded(): void;
+    trouble(doing: string): void;
+  };
 }
 
 /** What a service counts. `docs/operations.md` says what each is good for and what to do when it raises an alarm. */
@@ -47,6 +55,7 @@ export function createMetrics({ lag, now }: MetricsOptions): Metrics {
   const superseded = counter('truss_superseded_records_total', 'Entries read that join no live chain');
   const foreign = counter('truss_foreign_records_total', 'Records read on the ledger that no trusted key signed');
   const deadLetters = counter('truss_dead_letters_total', 'Records that were refused', ['topic', 'code']);
+  const troubles = counter('truss_troubles_total', 'Calls to the cluster that failed and are made again', ['doing']);
   const reports = counter('truss_reports_total', 'Reports that this process published', ['verdict']);
   const latency = new Histogram({
     name: 'truss_evaluation_seconds',
@@ -65,13 +74,21 @@ export function createMetrics({ lag, now }: MetricsOptions): Metrics {
   });
   if (lag !== undefined) {
     new Gauge({
-      name: 'truss_consumer_lag_records',
-      help: 'Records that this process has not finished yet, by partition',
-      labelNames: ['topic', 'partition'],
+      name: 'truss_ledger_lag_records',
+      help: 'Records of the ledger that this process has not read yet',
       registers,
-      async collect() {
+      collect() {
+        this.set(lag().ledger);
+      },
+    });
+    new Gauge({
+      name: 'truss_consumer_lag_records',
+      help: 'Records that were not delivered yet, of the partitions of this process',
+      labelNames: ['topic', 'group'],
+      registers,
+      collect() {
         this.reset();
-        for (const { topic, partition, lag: records } of await lag()) this.set({ topic, partition }, records);
+        for (const { topic, group, lag: records } of lag().consumers) this.set({ topic, group }, records);
       },
     });
   }
@@ -100,25 +117,29 @@ export function createMetrics({ lag, now }: MetricsOptions): Metrics {
       if (since !== undefined) latency.observe(Math.max(now() - since, 0) / 1000);
       accepted.delete(key);
     },
-    refused({ topic }, code) {
-      deadLetters.inc({ topic, code });
-    },
     appended({ entries: written, answer, ms }) {
       appends.observe(ms / 1000);
       if (answer === 'lost') lostAppends.inc();
       else for (const entry of written) wrote(entry);
     },
     read(entry, joining) {
-      if (joining === 'superseded') superseded.inc();
-      else if (entry.type === 'eval_closed' && entry.body.outcome !== 'complete') accepted.delete(entry.eval);
-    },
-    foreign() {
-      foreign.inc();
+      if (joining !== 'joined' || entry.type !== 'eval_closed') return;
+      if (entry.body.outcome !== 'complete') accepted.delete(entry.eval);
     },
     held(run, is) {
       if (is) held.add(run);
       else held.delete(run);
     },
   };
-  return { observer, text: () => registry.metrics(), contentType: registry.contentType };
+  return {
+    observer,
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    counted: {
+      deadLetter: (topic, code) => deadLetters.inc({ topic, code }),
+      foreign: () => foreign.inc(),
+      superseded: () => superseded.inc(),
+      trouble: (doing) => troubles.inc({ doing }),
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { EventLog, Leases, LogListener, OpenLog, TopicHandler, Topics } from '#lib/event-log';
+import type { EventLog, Leases, LogListener, OpenLog, TopicHandler, TopicRecord, Topics } from '#lib/event-log';
 import type { Observer, Tracing } from './observer.js';
 
 export interface ObservedPorts {
@@ -58,6 +58,8 @@ function observedLog(log: EventLog, tracing: Tracing, observers: readonly Observ
 }
 
 function observedTopics(topics: Topics, tracing: Tracing, observers: readonly Observer[]): Topics {
+  // An adapter knows a record that it delivered by the object.
+  const originals = new WeakMap<TopicRecord, TopicRecord>();
   return {
     async publish(topic, key, value, trace) {
       const sent = tracing.publishing(topic, key, trace);
@@ -66,14 +68,15 @@ function observedTopics(topics: Topics, tracing: Tracing, observers: readonly Ob
       return position;
     },
     async refuse(record, code, reason) {
-      await topics.refuse(record, code, reason);
+      await topics.refuse(originals.get(record) ?? record, code, reason);
       for (const observer of observers) observer.refused?.(record, code, reason);
     },
     consume(topic, group, handler) {
       const watching: TopicHandler = {
         record(record) {
           const trace = tracing.taking(group, record);
-          const traced = trace === undefined ? record : { ...record, trace };
+          const traced = trace === undefined || trace === record.trace ? record : { ...record, trace };
+          originals.set(traced, record);
           for (const observer of observers) observer.taken?.(group, traced);
           handler.record(traced);
         },

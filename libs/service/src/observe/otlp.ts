@@ -1,23 +1,24 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { OtlpSettings } from '../config/endpoints.js';
 import type { Tracing } from './observer.js';
 import { spanTraces } from './tracing.js';
 
-export interface OtlpOptions {
-  /** Whole, with the path. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+export interface TracedService {
   readonly service: string;
   readonly version: string;
-  readonly instance: string;
 }
 
 /** How long a collector that does not answer may hold up the end of a process. */
 const LAST_EXPORT_MS = 2_000;
 
 /** Spans that go to a collector by OTLP over HTTP, in batches; a collector that is down costs spans and nothing else. */
-export function exportTraces({ url, headers, service, version, instance }: OtlpOptions): Tracing {
+export function exportTraces(
+  { url, headers }: OtlpSettings,
+  { service, version }: TracedService,
+  instance: string,
+): Tracing {
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: 5_000 });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
