@@ -1,7 +1,6 @@
-export { type CloudEvent, cloudEventHeaders, CONTENT_TYPE, EVENT_TYPES } from './cloud-events.js';
+export { type CloudEvent, cloudEventHeaders, EVENT_TYPES } from './cloud-events.js';
 export {
   type AttachmentChunk,
-  subjectOf,
   type TopicCodec,
   WIRE_TOPICS,
   type WireTopic,
