@@ -10,7 +10,7 @@ import { CoordinatorModule } from '#app/coordinator';
 import { ExecutorModule } from '#app/executor';
 import { ProjectorModule } from '#app/projector';
 import { type ArchiveSources, createContractStore } from '#lib/archive';
-import { createMemoryLeases } from '#lib/event-log';
+import { createMemoryLeases, type OpenLog } from '#lib/event-log';
 import { addKey, createKeys, openKeyStore, readTrustStore, trustFile } from '#lib/key-store';
 import { openTrustStore, trustStoreBytes } from '#lib/ledger';
 import { type OutsideOptions, outsideRequests, quotaDefaults } from '#lib/requests';
@@ -48,15 +48,17 @@ export class Said implements Terminal {
   }
 }
 
-/** A cluster in one process: services over one log in memory, and places that open it as other processes would. */
-export class MemoryCluster {
+/** What a log is opened with. */
+export type OpenLogOf = (keys: ReturnType<typeof openTrustStore>) => Promise<OpenLog & Pick<ReadDatabase, 'decode'>>;
+
+/** A cluster whose services run in this process: they and the commands each open its log as other processes would. */
+export class TestCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'truss-cluster-'));
   readonly failures: unknown[] = [];
   readonly keyFile = join(this.folder, 'keys', 'requester-ana.key');
   readonly trustFile = trustFile(join(this.folder, 'keys'));
-  readonly #store = new MemoryStore();
 
-  constructor() {
+  constructor(private readonly openLog: OpenLogOf) {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
     createKeys(join(this.folder, 'keys'), 'local');
     addKey(this.trustFile, { role: 'requester', operator: 'ana', keyFile: this.keyFile });
@@ -65,13 +67,13 @@ export class MemoryCluster {
   /** Opens the cluster as a command does. */
   get place(): Place {
     const place: Place = {
-      name: 'memory:9092',
-      option: '--brokers memory:9092',
+      name: 'test:9092',
+      option: '--brokers test:9092',
       isDriven: async () => true,
       open: async (): Promise<ReadDatabase> => {
         const trust = readTrustStore(this.trustFile);
         const keys = openTrustStore(trust);
-        return { ...createMemoryLog({ keys, store: this.#store }), place, trust, keys };
+        return { ...(await this.openLog(keys)), place, trust, keys };
       },
     };
     return place;
@@ -84,7 +86,7 @@ export class MemoryCluster {
   ): Promise<void> {
     const { trust, signers } = openKeyStore(join(this.folder, 'keys'), 'local');
     const keys = openTrustStore(trust);
-    const { log, topics, close } = createMemoryLog({ keys, store: this.#store });
+    const { log, topics, close } = await this.openLog(keys);
     const attachment = (sha256: string) => log.attachment(sha256);
     const ports: Ports = {
       log,
@@ -136,6 +138,13 @@ export class MemoryCluster {
       writeFileSync(join(folder, path), content);
     }
     return join(folder, 'contract.toml');
+  }
+}
+
+export class MemoryCluster extends TestCluster {
+  constructor() {
+    const store = new MemoryStore();
+    super(async (keys) => createMemoryLog({ keys, store }));
   }
 }
 

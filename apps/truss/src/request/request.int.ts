@@ -7,47 +7,13 @@ import { ExecutorModule } from '#app/executor';
 import { ProjectorModule } from '#app/projector';
 import type { EvalRunId } from '#lib/ledger';
 import { verifyEvaluation } from '#lib/verification';
-import { listContracts, packTo, registerContract } from '../contracts/run.js';
+import { listContracts, packTo } from '../contracts/run.js';
 import { withDatabase } from '../database.js';
 import { listLetters, retryLetter, showLetter } from '../dead-letter/run.js';
-import type { CliError } from '../exit-codes.js';
-import { AUDIENCE, CONSTANT, MemoryCluster, PROGRAM, Said } from './cluster.testkit.js';
+import { asking, register, said, unsigned } from './asking.testkit.js';
+import { AUDIENCE, CONSTANT, MemoryCluster, PROGRAM } from './cluster.testkit.js';
 import { cancelOnCluster } from './cancel.js';
 import { type RequestFlags, runRequest } from './run.js';
-
-interface Answer {
-  readonly code: number;
-  readonly stdout: string;
-  readonly said: string;
-}
-
-async function said(work: (terminal: Said) => Promise<number>): Promise<Answer> {
-  const terminal = new Said();
-  try {
-    const code = await work(terminal);
-    return { code, stdout: terminal.stdout, said: terminal.stderr };
-  } catch (error) {
-    const { exitCode = 1, message } = error as Partial<CliError> & Error;
-    return { code: exitCode, stdout: terminal.stdout, said: message };
-  }
-}
-
-const asking = (cluster: MemoryCluster, contract: string, part: Partial<RequestFlags> = {}): Promise<Answer> => {
-  const flags = { contract, key: cluster.keyFile, audience: AUDIENCE, repeats: 1, wait: true, ...part };
-  return said((terminal) => runRequest(flags, { place: cluster.place, terminal }));
-};
-const withoutKey = ({ key: _key, ...flags }: Partial<RequestFlags>): Partial<RequestFlags> => flags;
-const unsigned = (cluster: MemoryCluster, contract: string, part: Partial<RequestFlags> = {}): Promise<Answer> =>
-  said((terminal) =>
-    runRequest(
-      { contract, audience: AUDIENCE, requester: 'ci', repeats: 1, wait: true, ...withoutKey(part) },
-      { place: cluster.place, terminal },
-    ),
-  );
-const register = (cluster: MemoryCluster, file: string, part = {}): Promise<Answer> =>
-  said((terminal) =>
-    registerContract(file, { key: cluster.keyFile, audience: AUDIENCE, ...part }, { place: cluster.place, terminal }),
-  );
 
 async function accepted({ place }: MemoryCluster): Promise<void> {
   const records = () => withDatabase(place, ({ topics }) => Array.fromAsync(topics.list('eval.accepted')));
@@ -59,7 +25,7 @@ describe('a request with its contract', () => {
     const cluster = new MemoryCluster();
     await cluster.serve();
     const { code, stdout, said: shown } = await asking(cluster, cluster.write(PROGRAM), { repeats: 2 });
-    expect([code, shown]).toEqual([0, expect.stringContaining('--brokers memory:9092 --verify')]);
+    expect([code, shown]).toEqual([0, expect.stringContaining('--brokers test:9092 --verify')]);
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({
       contract_id: 'travels',
@@ -171,7 +137,7 @@ test('whatever stands before it on the topic, a good request is run', async () =
       await topics.publish('eval.requested', `junk ${no}`, junk[no % junk.length] ?? null);
   });
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, no) => asking(cluster, cluster.write({ ...PROGRAM, 'work/no.txt': String(no) }))),
+    Array.from({ length: 8 }, (_, no) => asking(cluster, cluster.write({ ...PROGRAM, 'work/no.txt': String(no) }))),
   );
   expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 0));
   const letters = await withDatabase(cluster.place, ({ topics }) => Array.fromAsync(topics.list('eval.dead-letter')));
