@@ -17,7 +17,7 @@ export function describeTopics(on: () => LogUnderTest): void {
         expect(records.at(-2)?.value).toEqual({ n: 1, text: 'ä "quoted"' });
         expect(records.at(-1)?.value).toBeNull();
       }
-      for (const consumer of consumers) consumer.stop();
+      for (const consumer of consumers) await consumer.stop();
     });
 
     test('keep topics apart, and deliver nothing after a stop', async () => {
@@ -26,7 +26,7 @@ export function describeTopics(on: () => LogUnderTest): void {
       await on().topics.publish('eval.index', 'other topic', {});
       await on().topics.publish('eval.dead-letter', 'this topic', {});
       await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['this topic']);
-      consumer.stop();
+      await consumer.stop();
       await on().topics.publish('eval.dead-letter', 'after the stop', {});
       await new Promise((resolve) => setTimeout(resolve, 50));
       expect(seen.records).toHaveLength(1);
@@ -39,15 +39,15 @@ export function describeTopics(on: () => LogUnderTest): void {
       const first = await on().topics.consume('eval.accepted', 'resuming', collect());
       await first.commit(c);
       await first.commit(b);
-      first.stop();
+      await first.stop();
       const resumed = collect();
       const second = await on().topics.consume('eval.accepted', 'resuming', resumed);
       await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['c']);
-      second.stop();
+      await second.stop();
       const other = collect();
       const third = await on().topics.consume('eval.accepted', 'another group', other);
       await expect.poll(() => other.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['a', 'b', 'c']);
-      third.stop();
+      await third.stop();
     });
 
     test('resume from the furthest of the positions that were committed together, whatever their order', async () => {
@@ -57,8 +57,8 @@ export function describeTopics(on: () => LogUnderTest): void {
       const first = await on().topics.consume('eval.index', 'together', collect());
       const other = await on().topics.consume('eval.index', 'beside', collect());
       await Promise.all([first.commit(b), first.commit(c), other.commit(b), first.commit(a)]);
-      first.stop();
-      other.stop();
+      await first.stop();
+      await other.stop();
       for (const [group, kept] of [
         ['together', ['c']],
         ['beside', ['b', 'c']],
@@ -66,7 +66,7 @@ export function describeTopics(on: () => LogUnderTest): void {
         const resumed = collect();
         const again = await on().topics.consume('eval.index', group, resumed);
         await expect.poll(() => resumed.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(kept);
-        again.stop();
+        await again.stop();
       }
     });
 
@@ -82,7 +82,7 @@ export function describeTopics(on: () => LogUnderTest): void {
       const consumer = await on().topics.consume('eval.requested', 'inbox', seen);
       await on().elsewhere.topics.publish('eval.requested', 'from elsewhere', { hello: 1 });
       await expect.poll(() => seen.records.map(({ key }) => key), { timeout: 5_000 }).toEqual(['from elsewhere']);
-      consumer.stop();
+      await consumer.stop();
     });
   });
 }

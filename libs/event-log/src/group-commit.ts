@@ -207,7 +207,7 @@ export class GroupCommit {
 }
 
 /** A ledger's last entries: after them its writer may not go on, and they stand all the same. */
-const ENDS: ReadonlySet<Entry['type']> = new Set(['run_sealed', 'eval_closed', 'eval_report']);
+export const ENDS: ReadonlySet<Entry['type']> = new Set(['run_sealed', 'eval_closed', 'eval_report']);
 
 /** Positions that another of the group goes past. */
 function passedPositions(group: readonly Work[]): ReadonlySet<CommitWork> {

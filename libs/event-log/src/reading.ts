@@ -27,7 +27,8 @@ interface ReadingOptions {
   readonly evaluation: EvalRunId;
   /** Hashes of entries whose signature this process has checked; the hash pins bytes and signature. */
   readonly verified: ReadonlySet<EntryHash>;
-  attachment(sha256: string): Uint8Array | undefined;
+  /** The stored bytes, unchecked. */
+  attachment(sha256: string): Uint8Array | undefined | Promise<Uint8Array | null>;
 }
 
 /** Verifies a stored record and gives it its body. Never throws for what stands in the record. */
@@ -38,8 +39,8 @@ export async function readRecord(record: SignedEntry, options: ReadingOptions): 
   if (opened.entry.eval !== options.evaluation) return { kind: 'foreign', reason: `entry of ${opened.entry.eval}` };
   const attached = attachedBody(opened.entry);
   try {
-    const bytes = attached === null ? undefined : options.attachment(attached.sha256);
-    return { kind: 'entry', entry: typedEntry(opened.entry, bytes) };
+    const bytes = attached === null ? undefined : await options.attachment(attached.sha256);
+    return { kind: 'entry', entry: typedEntry(opened.entry, bytes ?? undefined) };
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const gone = error.code === 'attachment_missing' || error.code === 'attachment_mismatch';

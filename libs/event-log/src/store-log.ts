@@ -180,7 +180,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
   };
 }
 
-async function assertSigned({ entry }: SignedDraft, keys: KeyRing): Promise<void> {
+export async function assertSigned({ entry }: SignedDraft, keys: KeyRing): Promise<void> {
   const { payloadType, payload, keyid, signature } = entry.envelope;
   const holds = await keys.get(keyid)?.verifyAsync(pae(payloadType, payload), signature);
   if (holds === true) return;

@@ -1,0 +1,56 @@
+import type { KeyId, SignedEntry } from '#lib/ledger';
+import { SchemaError, type TopicCodec, type WireTopic, type WireValue } from '#lib/schemas';
+import type { KafkaObserver } from './observer.js';
+import { type Life, waitAgain } from './retry.js';
+
+/** The codec, with a registry that is away waited for, so that no record is given up for it. */
+export class Decoding {
+  constructor(
+    private readonly codec: TopicCodec,
+    private readonly life: Life,
+    private readonly observer: KafkaObserver,
+  ) {}
+
+  encode<T extends WireTopic>(topic: T, value: WireValue<T>): Uint8Array | Promise<Uint8Array> {
+    return this.codec.encode(topic, value);
+  }
+
+  /** @throws SchemaError for what is wrong with the value; LogError `log_closed` */
+  async decode<T extends WireTopic>(topic: T, bytes: Uint8Array | null): Promise<WireValue<T>> {
+    if (bytes === null) throw new SchemaError('value_malformed', 'the record has no value');
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const value = this.codec.decode(topic, bytes);
+        return value instanceof Promise ? await this.life.bound(value) : value;
+      } catch (error) {
+        this.life.assert();
+        if (!(error instanceof SchemaError)) throw asMalformed(error);
+        if (!error.retryable) throw error;
+        this.observer.trouble?.('decode', error);
+        await waitAgain(attempt);
+      }
+    }
+  }
+
+  /** A record of the ledger; one that cannot be decoded is an entry that nobody signed. */
+  async entry(bytes: Uint8Array | null): Promise<SignedEntry> {
+    try {
+      const { payloadType, payload, keyid, signature } = await this.decode('eval.ledger', bytes);
+      // Copies: the client's buffers hold all that was fetched with them.
+      return { payloadType, payload: Uint8Array.from(payload), keyid, signature: Uint8Array.from(signature) };
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error;
+      const none = new Uint8Array();
+      return {
+        payloadType: `undecodable: ${error.code}`,
+        payload: Uint8Array.from(bytes ?? none),
+        keyid: '' as KeyId,
+        signature: none,
+      };
+    }
+  }
+}
+
+function asMalformed(cause: unknown): SchemaError {
+  return new SchemaError('value_malformed', 'the value cannot be read', { cause });
+}

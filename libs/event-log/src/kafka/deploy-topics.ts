@@ -1,0 +1,168 @@
+import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import { WIRE_TOPICS, type WireTopic } from '#lib/schemas';
+import { createClient, type KafkaConnection } from './client.js';
+import { asLogError } from './errors.js';
+import { topicName } from './names.js';
+
+export interface DeployTopicsOptions {
+  readonly connection: KafkaConnection;
+  readonly prefix: string;
+  /** Of every topic, 1 and up. */
+  readonly partitions: number;
+  /** Replicas of each partition. */
+  readonly replication: number;
+  /** Replicas that must have a record before it counts as written. */
+  readonly minInsyncReplicas: number;
+}
+
+export interface DeployedTopics {
+  readonly created: readonly string[];
+  /** Where a topic that was there already differs from what it should be: a sentence each. Nothing of it was changed. */
+  readonly differences: readonly string[];
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+/** Longer than the longest deadline of an evaluation. */
+const KEPT_MS = 90 * 24 * 3_600_000;
+const RECORD_BYTES = 2 * 1024 * 1024;
+
+/** What the topics must be for history and promises to be kept. */
+function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
+  const common = {
+    'min.insync.replicas': String(minInsyncReplicas),
+    'unclean.leader.election.enable': 'false',
+    'max.message.bytes': String(RECORD_BYTES),
+  };
+  const forever = { ...common, 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+  switch (topic) {
+    case 'eval.ledger':
+    case 'eval.attachment':
+      return { ...forever, 'message.timestamp.type': 'LogAppendTime' };
+    case 'eval.index':
+    case 'eval.contract':
+      return { ...common, 'cleanup.policy': 'compact' };
+    default:
+      return { ...common, 'cleanup.policy': 'delete', 'retention.ms': String(KEPT_MS), 'retention.bytes': '-1' };
+  }
+}
+
+/** Creates the topics that are missing, and says where the others differ. Changes and deletes nothing. @throws LogError */
+export async function deployTopics(options: DeployTopicsOptions): Promise<DeployedTopics> {
+  const { prefix, partitions, replication, minInsyncReplicas } = options;
+  return withAdmin(options.connection, async (admin) => {
+    const there = new Set(await admin.listTopics());
+    const missing = WIRE_TOPICS.filter((topic) => !there.has(topicName(prefix, topic)));
+    if (missing.length > 0) {
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map((topic) => ({
+          topic: topicName(prefix, topic),
+          numPartitions: partitions,
+          replicationFactor: replication,
+          configEntries: Object.entries(settingsOf(topic, minInsyncReplicas)).map(([name, value]) => ({ name, value })),
+        })),
+      });
+    }
+    const found = WIRE_TOPICS.filter((topic) => !missing.includes(topic));
+    const states = await describe(admin, prefix, found);
+    const differences = states.flatMap(({ topic, name, settings, partitions: has, replicas }) => [
+      ...(has === partitions ? [] : [`${name} has ${has} partitions, not ${partitions}`]),
+      ...(replicas === replication ? [] : [`${name} has ${replicas} replicas, not ${replication}`]),
+      ...Object.entries(settingsOf(topic, minInsyncReplicas))
+        .filter(([setting, value]) => settings.get(setting) !== value)
+        .map(([setting, value]) => `${name} has ${setting}=${settings.get(setting) ?? 'nothing'}, not ${value}`),
+    ]);
+    return { created: missing.map((topic) => topicName(prefix, topic)), differences };
+  });
+}
+
+export interface CheckTopicsOptions {
+  readonly connection: KafkaConnection;
+  readonly prefix: string;
+  readonly minInsyncReplicas: number;
+}
+
+/** Reasons for which a service must not start, a sentence each: topics that are missing, or would lose history. @throws LogError */
+export async function checkTopics(options: CheckTopicsOptions): Promise<readonly string[]> {
+  const { prefix, minInsyncReplicas } = options;
+  return withAdmin(options.connection, async (admin) => {
+    const there = new Set(await admin.listTopics());
+    const missing = WIRE_TOPICS.filter((topic) => !there.has(topicName(prefix, topic)));
+    const found = WIRE_TOPICS.filter((topic) => !missing.includes(topic));
+    const states = new Map((await describe(admin, prefix, found)).map((state) => [state.topic, state]));
+    const reasons = missing.map((topic) => `${topicName(prefix, topic)} is missing: run truss deploy topics`);
+    for (const topic of ['eval.ledger', 'eval.attachment'] as const) {
+      const state = states.get(topic);
+      if (state === undefined) continue;
+      const setting = (name: string): string => state.settings.get(name) ?? '';
+      for (const name of ['retention.ms', 'retention.bytes']) {
+        if (setting(name) !== '-1') {
+          reasons.push(`${state.name} would lose history: ${name} is ${setting(name)}; set it to -1 (no limit)`);
+        }
+      }
+      if (setting('cleanup.policy') !== 'delete') {
+        reasons.push(
+          `${state.name} would lose history: cleanup.policy is ${setting('cleanup.policy')}; set it to delete`,
+        );
+      }
+      const replicas = Number(setting('min.insync.replicas'));
+      if (!(replicas >= minInsyncReplicas)) {
+        reasons.push(
+          `${state.name} may lose what it acknowledged: min.insync.replicas is ${replicas}, and the configuration asks for ${minInsyncReplicas}`,
+        );
+      }
+    }
+    const [ledger, accepted] = [states.get('eval.ledger'), states.get('eval.accepted')];
+    if (ledger !== undefined && accepted !== undefined && ledger.partitions !== accepted.partitions) {
+      reasons.push(
+        `${accepted.name} has ${accepted.partitions} partitions and ${ledger.name} ${ledger.partitions}: they must have as many, for one owner has both`,
+      );
+    }
+    return reasons;
+  });
+}
+
+interface TopicState {
+  readonly topic: WireTopic;
+  readonly name: string;
+  readonly partitions: number;
+  readonly replicas: number;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+async function describe(admin: Admin, prefix: string, topics: readonly WireTopic[]): Promise<TopicState[]> {
+  if (topics.length === 0) return [];
+  const names = topics.map((topic) => topicName(prefix, topic));
+  const [metadata, { resources }] = [
+    await admin.fetchTopicMetadata({ topics: names }),
+    await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+    }),
+  ];
+  return topics.map((topic) => {
+    const name = topicName(prefix, topic);
+    const partitions = metadata.topics.find((one) => one.name === name)?.partitions ?? [];
+    const entries = resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+    return {
+      topic,
+      name,
+      partitions: partitions.length,
+      replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+      settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+    };
+  });
+}
+
+async function withAdmin<T>(connection: KafkaConnection, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = createClient(connection, {}).admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } catch (error) {
+    throw asLogError(error, 'manage its topics');
+  } finally {
+    await admin.disconnect().catch(() => {});
+  }
+}

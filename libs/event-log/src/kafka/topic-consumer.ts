@@ -1,0 +1,361 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Consumer as KafkaConsumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { SchemaError } from '#lib/schemas';
+import { tell } from '../listening.js';
+import type { Consumer, Topic, TopicHandler, TopicRecord } from '../port.js';
+import { type DeadLetters, RAW, type RawRecord } from './dead-letters.js';
+import type { Decoding } from './decoding.js';
+import { Delivery } from './delivery.js';
+import type { DirectReader } from './direct.js';
+import { asLogError, isPassing, protocolCode } from './errors.js';
+import type { KafkaObserver } from './observer.js';
+import { type Life, waitAgain } from './retry.js';
+
+export interface ConsumerParts {
+  readonly kafka: Kafka;
+  readonly reader: DirectReader;
+  readonly decoding: Decoding;
+  readonly letters: DeadLetters;
+  readonly life: Life;
+  readonly observer: KafkaObserver;
+  readonly fatal: (error: unknown) => void;
+  /** Committed offsets of the group, by partition; absent where there is none. */
+  readonly committed: (group: string, topic: string) => Promise<ReadonlyMap<number, number>>;
+}
+
+export interface Consumed {
+  readonly topic: Topic;
+  /** Full names. */
+  readonly topicName: string;
+  readonly group: string;
+}
+
+const SESSION_MS = 10_000;
+const HEARTBEAT_MS = 1_000;
+const REBALANCE_MS = 15_000;
+/** A consumer that stops waits for its fetch. */
+const WAIT_MS = 700;
+const BEAT_MS = 500;
+/** What is finished is committed when it stops; after so long the next member does it again. */
+const LAST_COMMIT_MS = 3_000;
+
+/**
+ * One member of a consumer group. kafkajs restarts every partition at its committed offset after each rebalance; this keeps the place of those that
+ * stay, and takes a batch only where it goes on from what was delivered before it.
+ */
+export class TopicConsumer implements Consumer {
+  readonly #consumer: KafkaConsumer;
+  /** Partitions that are this member's; `null` until it is known where to begin. */
+  #assigned = new Map<number, Delivery | null>();
+  #member = '';
+  #joined: (() => void) | null = null;
+  #refused: ((error: unknown) => void) | null = null;
+  #stopping: Promise<void> | null = null;
+  #committing: Promise<void> | null = null;
+  #dirty = false;
+  #lag = new Map<number, number>();
+  #down = false;
+
+  constructor(
+    private readonly parts: ConsumerParts,
+    readonly consumed: Consumed,
+    private readonly handler: TopicHandler,
+  ) {
+    this.#consumer = parts.kafka.consumer({
+      groupId: consumed.group,
+      sessionTimeout: SESSION_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      rebalanceTimeout: REBALANCE_MS,
+      maxWaitTimeInMs: WAIT_MS,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: 60_000,
+      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: async () => !this.#stopped },
+    });
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping !== null || this.parts.life.over;
+  }
+
+  /** Records that were there at the last answer and are not delivered. */
+  get lag(): number {
+    return [...this.#lag.values()].reduce((sum, lag) => sum + lag, 0);
+  }
+
+  /** Whether it has its partitions, and knows where each begins. */
+  get ready(): boolean {
+    return !this.#down && this.#member !== '' && [...this.#assigned.values()].every((delivery) => delivery !== null);
+  }
+
+  /** Resolves when it is a member of the group, and delivers. */
+  async start(): Promise<void> {
+    const { GROUP_JOIN, CRASH } = this.#consumer.events;
+    this.#consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
+      this.#onJoin(memberId, memberAssignment[this.consumed.topicName] ?? []);
+    });
+    this.#consumer.on(CRASH, ({ payload: { error, restart } }) => {
+      // It left the group, so others may have had its partitions.
+      this.#lose([...this.#assigned.keys()]);
+      this.#member = '';
+      this.#down = true;
+      this.parts.observer.trouble?.('consume', error);
+      if (restart || this.#stopped) return;
+      if (this.#refused !== null) this.#refused(error);
+      else this.parts.fatal(asLogError(error, `consume ${this.consumed.topicName}`));
+    });
+    const joined = new Promise<void>((resolve, reject) => {
+      this.#joined = resolve;
+      this.#refused = reject;
+    });
+    joined.catch(() => {});
+    try {
+      await this.parts.reader.again('consume', () => this.#consumer.connect());
+      await this.#consumer.subscribe({ topic: this.consumed.topicName, fromBeginning: true });
+      await this.#consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        eachBatch: (payload) => this.#batch(payload),
+      });
+      await this.parts.life.bound(joined);
+    } catch (error) {
+      await this.stop();
+      throw asLogError(error, `consume ${this.consumed.topicName}`);
+    }
+  }
+
+  async commit(position: number, partition = 0): Promise<void> {
+    const delivery = this.#assigned.get(partition);
+    // What is another's is for the other to finish.
+    if (delivery === undefined || delivery === null) return;
+    delivery.finish(position);
+    await this.#flush();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#leave();
+    return this.#stopping;
+  }
+
+  async #leave(): Promise<void> {
+    await Promise.race([this.#flush().catch(() => {}), sleep(LAST_COMMIT_MS)]);
+    this.#assigned = new Map();
+    await this.#consumer.disconnect().catch(() => {});
+  }
+
+  #onJoin(member: string, partitions: readonly number[]): void {
+    this.#down = false;
+    // Under another name it was out of the group for a time, in which others had what it had.
+    const stayed = member === this.#member;
+    this.#member = member;
+    const now = new Set(partitions);
+    this.#lose([...this.#assigned.keys()].filter((partition) => !stayed || !now.has(partition)));
+    const fresh = partitions.filter((partition) => !this.#assigned.has(partition));
+    for (const [partition, delivery] of this.#assigned) if (delivery !== null) this.#seek(partition, delivery.next);
+    const pending = [...this.#assigned].filter(([, delivery]) => delivery === null).map(([partition]) => partition);
+    for (const partition of fresh) this.#assigned.set(partition, null);
+    if (fresh.length + pending.length === 0) {
+      this.#began();
+    } else {
+      this.#consumer.pause([{ topic: this.consumed.topicName, partitions: [...fresh, ...pending] }]);
+      void this.#locate([...fresh, ...pending], member);
+    }
+    if (this.#dirty) void this.#flush().catch(() => {});
+  }
+
+  #began(): void {
+    this.#joined?.();
+    this.#joined = null;
+    this.#refused = null;
+  }
+
+  /** Finds out where partitions that are new to this member begin, and lets them flow. */
+  async #locate(partitions: readonly number[], member: string): Promise<void> {
+    const { reader, committed, fatal } = this.parts;
+    const { group, topicName } = this.consumed;
+    try {
+      const offsets = await reader.again('consume', () => committed(group, topicName));
+      const [lows, highs] = [await reader.ends(topicName, true), await reader.ends(topicName)];
+      if (this.#stopped || this.#member !== member) return;
+      for (const partition of partitions) {
+        if (this.#assigned.get(partition) !== null) continue;
+        const [low, high, offset] = [lows[partition] ?? 0, highs[partition] ?? 0, offsets.get(partition) ?? -1];
+        // A committed offset outside of the log is one of records that are no longer kept.
+        const start = offset < low || offset > high ? low : offset;
+        this.#assigned.set(partition, new Delivery(start));
+        this.#seek(partition, start);
+      }
+      this.#consumer.resume([{ topic: topicName, partitions: [...partitions] }]);
+      this.#began();
+    } catch (error) {
+      if (!this.#stopped) fatal(error);
+    }
+  }
+
+  #seek(partition: number, offset: number): void {
+    this.#consumer.seek({ topic: this.consumed.topicName, partition, offset: String(offset) });
+  }
+
+  #lose(partitions: readonly number[]): void {
+    for (const partition of partitions) {
+      this.#assigned.delete(partition);
+      this.#lag.delete(partition);
+    }
+    if (partitions.length > 0) tell(() => this.handler.lost?.(partitions));
+  }
+
+  /** Throws nothing: kafkajs stops for ever at some errors, and begins again endlessly at others. */
+  async #batch({ batch, resolveOffset, heartbeat, isRunning, isStale }: EachBatchPayload): Promise<void> {
+    const { partition } = batch;
+    const delivery = this.#assigned.get(partition);
+    if (delivery === undefined || delivery === null) return;
+    const goesOn = (): boolean =>
+      !this.#stopped && isRunning() && !isStale() && this.#assigned.get(partition) === delivery;
+    if (!goesOn()) return;
+    if (fetchedAt(batch) !== delivery.next) return this.#relocate(partition, delivery);
+    this.#lag.set(partition, Math.max(0, Number(batch.highWatermark) - delivery.next));
+    try {
+      for (const message of batch.messages) {
+        if (!goesOn()) return;
+        if (!(await this.#deliver(partition, delivery, message, heartbeat, goesOn))) return;
+        resolveOffset(message.offset);
+      }
+      // Past what the cluster keeps behind the last record: marks, and what was compacted.
+      const end = Number(batch.lastOffset()) + 1;
+      if (goesOn() && end > delivery.next) delivery.passed(end - 1);
+      if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
+    } catch (error) {
+      if (!this.#stopped) this.parts.fatal(error);
+    }
+  }
+
+  /** The cluster has no such offset any more, or kafkajs went elsewhere. */
+  async #relocate(partition: number, delivery: Delivery): Promise<void> {
+    try {
+      const { topicName } = this.consumed;
+      const low = (await this.parts.reader.ends(topicName, true))[partition] ?? 0;
+      if (this.#assigned.get(partition) !== delivery) return;
+      if (low > delivery.next) delivery.passed(low - 1);
+      this.#seek(partition, delivery.next);
+    } catch (error) {
+      if (!this.#stopped) this.parts.fatal(error);
+    }
+  }
+
+  /** False where the partition was lost on the way. */
+  async #deliver(
+    partition: number,
+    delivery: Delivery,
+    message: KafkaMessage,
+    heartbeat: () => Promise<void>,
+    goesOn: () => boolean,
+  ): Promise<boolean> {
+    const { decoding, letters } = this.parts;
+    const { topic } = this.consumed;
+    const offset = Number(message.offset);
+    const raw = rawOf(topic, partition, message);
+    let record: TopicRecord | null = null;
+    try {
+      const value = decoding.decode(topic, message.value);
+      record = recordOf(raw, await beating(value, heartbeat));
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error;
+      if (!goesOn()) return false;
+      await beating(letters.put(raw, error.code, error.message), heartbeat);
+    }
+    if (!goesOn()) return false;
+    if (record === null) delivery.passed(offset);
+    else {
+      delivery.delivered(offset);
+      const delivered = record;
+      tell(() => this.handler.record(delivered));
+    }
+    return true;
+  }
+
+  /** One commit at a time, of everything that is finished by then. */
+  async #flush(): Promise<void> {
+    this.#dirty = true;
+    while (this.#dirty) {
+      if (this.#committing !== null) {
+        await this.#committing;
+        continue;
+      }
+      this.#dirty = false;
+      this.#committing = this.#commit().finally(() => {
+        this.#committing = null;
+      });
+      await this.#committing;
+    }
+  }
+
+  async #commit(): Promise<void> {
+    const { topicName: topic } = this.consumed;
+    for (let attempt = 0; !this.parts.life.over; attempt++) {
+      const behind = [...this.#assigned].flatMap(([partition, delivery]) =>
+        delivery !== null && delivery.finished > delivery.committed
+          ? [{ partition, delivery, to: delivery.finished }]
+          : [],
+      );
+      if (behind.length === 0) return;
+      try {
+        await this.#consumer.commitOffsets(
+          behind.map(({ partition, to }) => ({ topic, partition, offset: String(to) })),
+        );
+        for (const { delivery, to } of behind) delivery.committed = Math.max(delivery.committed, to);
+        return;
+      } catch (error) {
+        if (this.#stopping !== null && attempt > 0) return;
+        this.parts.observer.trouble?.('commit', error);
+        if (!isPassing(error) && protocolCode(error).endsWith('AUTHORIZATION_FAILED')) {
+          throw asLogError(error, `commit in group ${this.consumed.group}`);
+        }
+        await waitAgain(attempt + 2);
+      }
+    }
+  }
+}
+
+/** Waits for something, and keeps the membership alive meanwhile. */
+async function beating<T>(work: Promise<T>, heartbeat: () => Promise<void>): Promise<T> {
+  // What the group has to say is heard after the batch.
+  const timer = setInterval(() => void heartbeat().catch(() => {}), BEAT_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** A copy: the client's buffers hold all that was fetched with it. */
+export function rawOf(topic: Topic, partition: number, { key, value, headers, offset }: KafkaMessage): RawRecord {
+  return {
+    topic,
+    partition,
+    message: {
+      key: key === null ? null : Buffer.from(key),
+      value: value === null ? null : Buffer.from(value),
+      offset,
+      ...(headers === undefined ? {} : { headers }),
+    },
+  };
+}
+
+export function recordOf(raw: RawRecord, value: TopicRecord['value']): TopicRecord {
+  const { topic, partition, message } = raw;
+  const trace = message.headers?.['traceparent'];
+  const record = {
+    topic: topic as Topic,
+    partition,
+    position: Number(message.offset),
+    key: message.key?.toString() ?? '',
+    value,
+    ...(trace === undefined ? {} : { trace: String(trace) }),
+  };
+  return Object.assign(record, { [RAW]: raw });
+}
+
+/** The offset that the batch was asked for. kafkajs has it on its batches, and not in its types. */
+function fetchedAt(batch: EachBatchPayload['batch']): number {
+  if (!('fetchedOffset' in batch)) throw new Error('this version of kafkajs does not say where a batch begins');
+  return Number(batch.fetchedOffset);
+}

@@ -1,0 +1,74 @@
+import type { JsonValue } from '#lib/ledger';
+import { SchemaError } from '#lib/schemas';
+import type { Consumer, Topic, TopicHandler, TopicRecord, Topics } from '../port.js';
+import type { DeadLetters } from './dead-letters.js';
+import type { Ends } from './ends.js';
+import { topicName } from './names.js';
+import { pages } from './scans.js';
+import type { Sender } from './sender.js';
+import { type ConsumerParts, rawOf, recordOf, TopicConsumer } from './topic-consumer.js';
+
+export interface TopicsParts extends ConsumerParts {
+  readonly prefix: string;
+  readonly ends: Ends;
+  readonly sender: Sender;
+  readonly letters: DeadLetters;
+}
+
+/** The topics beside the ledger. */
+export class KafkaTopics implements Topics {
+  readonly consumers = new Set<TopicConsumer>();
+
+  constructor(private readonly parts: TopicsParts) {}
+
+  async publish(topic: Topic, key: string, value: JsonValue, trace?: string): Promise<number> {
+    this.parts.life.assert();
+    const id = crypto.randomUUID();
+    return this.parts.sender.send(topic, key, value, { id, subject: key, ...(trace === undefined ? {} : { trace }) });
+  }
+
+  refuse(record: TopicRecord, code: string, reason: string): Promise<void> {
+    this.parts.life.assert();
+    return this.parts.letters.refuse(record, code, reason);
+  }
+
+  async consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer> {
+    this.parts.life.assert();
+    const { prefix } = this.parts;
+    const names = { topic, topicName: topicName(prefix, topic), group: `${prefix}truss-${group}` };
+    const consumer = new TopicConsumer(this.parts, names, handler);
+    this.consumers.add(consumer);
+    try {
+      await consumer.start();
+    } catch (error) {
+      this.consumers.delete(consumer);
+      throw error;
+    }
+    return {
+      commit: (position, partition) => consumer.commit(position, partition),
+      stop: async () => {
+        await consumer.stop();
+        this.consumers.delete(consumer);
+      },
+    };
+  }
+
+  async *list(topic: Topic): AsyncGenerator<TopicRecord> {
+    const { life, reader, ends, prefix, decoding, observer } = this.parts;
+    life.assert();
+    const name = topicName(prefix, topic);
+    for (const [partition, end] of (await ends.all(name)).entries()) {
+      for await (const page of pages(reader, name, partition, 0, end)) {
+        for (const message of page) {
+          const raw = rawOf(topic, partition, message);
+          try {
+            yield recordOf(raw, await decoding.decode(topic, message.value));
+          } catch (error) {
+            if (!(error instanceof SchemaError)) throw error;
+            observer.trouble?.('decode', error);
+          }
+        }
+      }
+    }
+  }
+}
