@@ -4,10 +4,35 @@ import { examples, theTerminal } from './context.js';
 
 export function deployCommand(): Command {
   const command = new Command('deploy')
-    .summary('prepare a cluster: its schemas')
+    .summary('prepare a cluster: its topics and its schemas')
     .description('Prepares a cluster for the services, which only look at what is there. Safe to call again.')
-    .addHelpText('after', examples(['truss deploy schemas --registry http://registry:8081', '']));
-  return command.addCommand(schemasCommand());
+    .addHelpText(
+      'after',
+      examples(
+        ['truss deploy topics --brokers kafka:9092', ''],
+        ['truss deploy schemas --registry http://registry:8081', ''],
+      ),
+    );
+  return command.addCommand(topicsCommand()).addCommand(schemasCommand());
+}
+
+function topicsCommand(): Command {
+  const command = new Command('topics')
+    .description(
+      'Creates the topics that are missing: the ledger without limit of time or size, the rest as docs/operations.md says.\n' +
+        'Says where a topic that is there differs from that; changes and deletes nothing.',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        ['truss deploy topics --brokers kafka:9092', ''],
+        ['TRUSS_REPLICATION=3 TRUSS_MIN_INSYNC_REPLICAS=2 truss deploy topics --brokers kafka:9092', ''],
+      ),
+    );
+  return command.action(async () => {
+    const { runDeployTopics } = await import('../deploy/topics.js');
+    process.exitCode = await runDeployTopics(flagsOf(command), theTerminal());
+  });
 }
 
 function schemasCommand(): Command {

@@ -30,7 +30,11 @@ export function createClient({ brokers, clientId, ssl, sasl }: KafkaConnection, 
     logLevel: logLevel.WARN,
     logCreator:
       () =>
-      ({ namespace, log: { message, ...details } }) =>
-        observer.said?.(`${namespace}: ${message}`, details),
+      ({ namespace, log: { message, ...details } }) => {
+        if (!message.startsWith(EXPECTED)) observer.said?.(`${namespace}: ${message}`, details);
+      },
   });
 }
+
+/** The send queue does the retries itself. */
+const EXPECTED = 'Limiting retries for the idempotent producer';

@@ -1,7 +1,9 @@
 import { zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
-import { CompressionCodecs, CompressionTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 
+// Node finds only some of the names that this CommonJS module exports.
+const { CompressionCodecs, CompressionTypes } = kafkajs;
 const unzstd = promisify(zstdDecompress);
 
 /** Foreign producers compress as they like; kafkajs itself knows only gzip, and stops a consumer for ever at anything else. */

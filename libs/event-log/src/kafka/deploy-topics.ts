@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { WIRE_TOPICS, type WireTopic } from '#lib/schemas';
 import { createClient, type KafkaConnection } from './client.js';
 import { asLogError } from './errors.js';
@@ -9,14 +9,16 @@ export interface DeployTopicsOptions {
   readonly prefix: string;
   /** Of every topic, 1 and up. */
   readonly partitions: number;
-  /** Replicas of each partition. */
-  readonly replication: number;
+  /** Replicas of each partition; `null`: three, or as many as there are brokers. */
+  readonly replication: number | null;
   /** Replicas that must have a record before it counts as written. */
   readonly minInsyncReplicas: number;
 }
 
 export interface DeployedTopics {
   readonly created: readonly string[];
+  /** They were there already. */
+  readonly kept: readonly string[];
   /** Where a topic that was there already differs from what it should be: a sentence each. Nothing of it was changed. */
   readonly differences: readonly string[];
 }
@@ -49,8 +51,9 @@ function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
 
 /** Creates the topics that are missing, and says where the others differ. Changes and deletes nothing. @throws LogError */
 export async function deployTopics(options: DeployTopicsOptions): Promise<DeployedTopics> {
-  const { prefix, partitions, replication, minInsyncReplicas } = options;
+  const { prefix, partitions, minInsyncReplicas } = options;
   return withAdmin(options.connection, async (admin) => {
+    const replication = options.replication ?? Math.min(3, (await admin.describeCluster()).brokers.length);
     const there = new Set(await admin.listTopics());
     const missing = WIRE_TOPICS.filter((topic) => !there.has(topicName(prefix, topic)));
     if (missing.length > 0) {
@@ -73,7 +76,8 @@ export async function deployTopics(options: DeployTopicsOptions): Promise<Deploy
         .filter(([setting, value]) => settings.get(setting) !== value)
         .map(([setting, value]) => `${name} has ${setting}=${settings.get(setting) ?? 'nothing'}, not ${value}`),
     ]);
-    return { created: missing.map((topic) => topicName(prefix, topic)), differences };
+    const named = (topics: readonly WireTopic[]): string[] => topics.map((topic) => topicName(prefix, topic));
+    return { created: named(missing), kept: named(found), differences };
   });
 }
 
@@ -138,7 +142,7 @@ async function describe(admin: Admin, prefix: string, topics: readonly WireTopic
     await admin.fetchTopicMetadata({ topics: names }),
     await admin.describeConfigs({
       includeSynonyms: false,
-      resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
     }),
   ];
   return topics.map((topic) => {

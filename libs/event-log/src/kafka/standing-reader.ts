@@ -12,8 +12,8 @@ interface Place {
   readonly waiting: { readonly position: number; readonly resolve: () => void }[];
 }
 
-/** A fetch waits so long for a first record: read-back takes milliseconds, and idling next to nothing. */
-const WAIT_MS = 4_000;
+/** A fetch waits so long for a first record: read-back takes milliseconds, idling next to nothing, and the end of a process waits for it. */
+const WAIT_MS = 1_000;
 
 /** Follows all partitions of a topic from their ends on: one long-polling loop for each node. */
 export class StandingReader {

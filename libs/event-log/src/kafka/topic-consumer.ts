@@ -212,7 +212,8 @@ export class TopicConsumer implements Consumer {
       !this.#stopped && isRunning() && !isStale() && this.#assigned.get(partition) === delivery;
     if (!goesOn()) return;
     if (fetchedAt(batch) !== delivery.next) return this.#relocate(partition, delivery);
-    this.#lag.set(partition, Math.max(0, Number(batch.highWatermark) - delivery.next));
+    const left = (): void => void this.#lag.set(partition, Math.max(0, Number(batch.highWatermark) - delivery.next));
+    left();
     try {
       for (const message of batch.messages) {
         if (!goesOn()) return;
@@ -222,6 +223,7 @@ export class TopicConsumer implements Consumer {
       // Past what the cluster keeps behind the last record: marks, and what was compacted.
       const end = Number(batch.lastOffset()) + 1;
       if (goesOn() && end > delivery.next) delivery.passed(end - 1);
+      left();
       if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
     } catch (error) {
       if (!this.#stopped) this.parts.fatal(error);
