@@ -1,7 +1,9 @@
 import { Command, Option } from 'commander';
 import { cancelCommand } from './commands/cancel.js';
+import { contractsCommand } from './commands/contracts.js';
 import { examples, type GlobalOptions, contextOf, theTerminal } from './commands/context.js';
 import { deployCommand } from './commands/deploy.js';
+import { deadLetterCommand } from './commands/dead-letter.js';
 import { doctorCommand } from './commands/doctor.js';
 import { evalCommand } from './commands/eval.js';
 import { exportCommand } from './commands/export.js';
@@ -11,6 +13,7 @@ import { ledgerCommand } from './commands/ledger.js';
 import { lessonsCommand } from './commands/lessons.js';
 import { listCommand } from './commands/list.js';
 import { reportCommand } from './commands/report.js';
+import { requestCommand } from './commands/request.js';
 import { serveCommand } from './commands/serve.js';
 import { verifyCommand } from './commands/verify.js';
 import { viewsCommand } from './commands/views.js';
@@ -48,6 +51,9 @@ export function createProgram(): Command {
     exportCommand(),
     lessonsCommand(),
     keysCommand(),
+    requestCommand(),
+    contractsCommand(),
+    deadLetterCommand(),
     serveCommand(),
     viewsCommand(),
     deployCommand(),

@@ -11,7 +11,13 @@ export function cancelCommand(): Command {
     .option('--reason <text>', 'why, for its ledger', 'cancelled by hand')
     .addHelpText('after', examples(['truss cancel ev_0123456789abcdef0123456789abcdef --reason "wrong contract"', '']));
   return command.action(async (id: string, flags: { reason: string }) => {
-    const { runCancel } = await import('../cancel.js');
-    process.exitCode = await runCancel(id, flags.reason, contextOf(command));
+    const context = contextOf(command);
+    if (context.cluster === null) {
+      const { runCancel } = await import('../cancel.js');
+      process.exitCode = await runCancel(id, flags.reason, context);
+    } else {
+      const { cancelOnCluster } = await import('../request/cancel.js');
+      process.exitCode = await cancelOnCluster(id, flags.reason, context);
+    }
   });
 }

@@ -3,7 +3,7 @@ import type { JsonValue, TrustStore } from '#lib/ledger';
 import { openTrustStore, toBase64, utf8 } from '#lib/ledger';
 import { createMemoryLog } from '../../../../libs/event-log/src/memory-log.testkit.js';
 import type { ReadDatabase } from '../database.js';
-import { Said } from '../request/cluster.testkit.js';
+import { all, Said } from '../request/cluster.testkit.js';
 import { listLetters, retryLetter, showLetter } from './run.js';
 
 /** A log whose letters hold bytes, as Kafka's do. */
@@ -59,7 +59,7 @@ test('what it held is sent again as it was read', async () => {
   const { place, letter, topics } = clusterWith(reads);
   await letter();
   await retryLetter('0/1', { place, terminal: new Said() });
-  const [record] = await Array.fromAsync(topics.list('eval.requested'));
+  const [record] = await all(topics.list('eval.requested'));
   expect(record).toMatchObject({ key: 'key', value: { read: 'raw' } });
 });
 
@@ -73,7 +73,7 @@ test.each<[string, Readonly<Record<string, JsonValue>>, RegExp]>([
   await letter(part);
   await expect(retryLetter('0/1', { place, terminal: new Said() })).rejects.toThrow(reason);
   for (const topic of ['eval.requested', 'eval.dead-letter'] as const) {
-    expect(await Array.fromAsync(topics.list(topic))).toHaveLength(topic === 'eval.requested' ? 0 : 1);
+    expect(await all(topics.list(topic))).toHaveLength(topic === 'eval.requested' ? 0 : 1);
   }
   const terminal = new Said();
   await showLetter('0/1', { place, terminal });

@@ -23,6 +23,12 @@ import type { Output, Terminal } from '../terminal.js';
 
 export const AUDIENCE = 'tests';
 
+export async function all<T>(records: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const record of records) found.push(record);
+  return found;
+}
+
 /** What a command says. */
 export class Said implements Terminal {
   readonly #texts = { out: '', err: '' };

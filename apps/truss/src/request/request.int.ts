@@ -11,12 +11,12 @@ import { listContracts, packTo } from '../contracts/run.js';
 import { withDatabase } from '../database.js';
 import { listLetters, retryLetter, showLetter } from '../dead-letter/run.js';
 import { asking, register, said, unsigned } from './asking.testkit.js';
-import { AUDIENCE, CONSTANT, MemoryCluster, PROGRAM } from './cluster.testkit.js';
+import { all, AUDIENCE, CONSTANT, MemoryCluster, PROGRAM } from './cluster.testkit.js';
 import { cancelOnCluster } from './cancel.js';
 import { type RequestFlags, runRequest } from './run.js';
 
 async function accepted({ place }: MemoryCluster): Promise<void> {
-  const records = () => withDatabase(place, ({ topics }) => Array.fromAsync(topics.list('eval.accepted')));
+  const records = () => withDatabase(place, ({ topics }) => all(topics.list('eval.accepted')));
   await expect.poll(records).not.toEqual([]);
 }
 
@@ -140,7 +140,7 @@ test('whatever stands before it on the topic, a good request is run', async () =
     Array.from({ length: 8 }, (_, no) => asking(cluster, cluster.write({ ...PROGRAM, 'work/no.txt': String(no) }))),
   );
   expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 0));
-  const letters = await withDatabase(cluster.place, ({ topics }) => Array.fromAsync(topics.list('eval.dead-letter')));
+  const letters = await withDatabase(cluster.place, ({ topics }) => all(topics.list('eval.dead-letter')));
   expect(letters).toHaveLength(50);
   expect(cluster.failures).toEqual([]);
 });

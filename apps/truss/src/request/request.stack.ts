@@ -9,7 +9,7 @@ import { withDatabase } from '../database.js';
 import { listLetters, retryLetter, showLetter } from '../dead-letter/run.js';
 import { asking, register, said, unsigned } from './asking.testkit.js';
 import { cancelOnCluster } from './cancel.js';
-import { AUDIENCE, CONSTANT, PROGRAM, TestCluster } from './cluster.testkit.js';
+import { all, AUDIENCE, CONSTANT, PROGRAM, TestCluster } from './cluster.testkit.js';
 
 /** Topics and schemas of a test's own, with services of this process on them. */
 async function cluster(): Promise<TestCluster> {
@@ -72,7 +72,7 @@ test('a cancel ends what the services run', async () => {
   const at = await cluster();
   const contract = at.write({ ...PROGRAM, 'agent.mjs': 'setInterval(() => {}, 1000);\n' });
   const { stdout } = await asking(at, contract, { requestId: 'c', wait: false });
-  const accepted = () => withDatabase(at.place, ({ topics }) => Array.fromAsync(topics.list('eval.accepted')));
+  const accepted = () => withDatabase(at.place, ({ topics }) => all(topics.list('eval.accepted')));
   await expect.poll(accepted, { timeout: 30_000 }).not.toEqual([]);
   const cancelled = await said((terminal) => cancelOnCluster(stdout.trim(), 'enough', { place: at.place, terminal }));
   expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') });
