@@ -245,14 +245,15 @@ export abstract class Process {
       case 'lease': {
         const { child } = effect;
         world.later(world.latency(), this, () => {
-          const granted = world.holdLease(child, `${this.name}/${this.incarnation}`, world.mix.leaseMs);
+          const begun = chainOf(this.view(host.evaluation).live, child) !== null;
+          const granted = world.holdLease(child, `${this.name}/${this.incarnation}`, world.mix.leaseMs, begun);
           world.later(world.latency(), this, () => this.drive(host, { kind: 'leased', granted }));
         });
         return;
       }
       case 'release': {
         const { child } = effect;
-        if (world.leases.get(child)?.holder === `${this.name}/${this.incarnation}`) world.leases.delete(child);
+        world.releaseLease(child, `${this.name}/${this.incarnation}`);
         return;
       }
       case 'wake':

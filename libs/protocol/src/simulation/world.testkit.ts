@@ -39,6 +39,8 @@ export class World {
   readonly committed = new Map<string, number>();
   readonly leases = new Map<string, { readonly holder: string; readonly until: number }>();
   leasesSilentUntil = 0;
+  /** What holders remember of the leases that they were granted and have not given back. */
+  readonly granted = new Set<string>();
   readonly processes: Process[] = [];
   /** Sends that the cluster has not settled yet. */
   inFlight = 0;
@@ -141,15 +143,28 @@ export class World {
     return this.committed.get(`${group}/${partition}`) ?? 0;
   }
 
-  holdLease(name: string, holder: string, ttl: number): boolean {
-    const { chance, mix, leases, now } = this;
+  /** @param begun the work has a writer: taking its lease is a take-over, unless it was granted here before and not given back */
+  holdLease(name: string, holder: string, ttl: number, begun: boolean): boolean {
+    const { chance, mix, leases, granted, now } = this;
+    const takeOver = begun && !granted.has(`${name} ${holder}`);
     const held = leases.get(name);
     const other = held !== undefined && held.holder !== holder && held.until > now;
-    if (this.faulty && chance.chance(mix.leaseFails)) return false;
-    if (other && !(this.faulty && chance.chance(mix.leaseWrong))) return false;
-    if (!other && held?.holder !== holder && now < this.leasesSilentUntil) return false;
-    leases.set(name, { holder, until: now + ttl });
+    // A store that cannot be asked: what is fresh and what runs goes on.
+    const fails = this.faulty && chance.chance(mix.leaseFails);
+    if (fails && takeOver) return false;
+    if (!fails && other && !(this.faulty && chance.chance(mix.leaseWrong))) {
+      granted.delete(`${name} ${holder}`);
+      return false;
+    }
+    if (!fails && takeOver && held?.holder !== holder && now < this.leasesSilentUntil) return false;
+    if (!fails) leases.set(name, { holder, until: now + ttl });
+    granted.add(`${name} ${holder}`);
     return true;
+  }
+
+  releaseLease(name: string, holder: string): void {
+    this.granted.delete(`${name} ${holder}`);
+    if (this.leases.get(name)?.holder === holder) this.leases.delete(name);
   }
 
   get faulty(): boolean {
