@@ -1,76 +1,31 @@
 import { type Accepted, type EvalAccepted, requestDigest } from '#lib/evaluation';
 import type { EvalRunId } from '#lib/ledger';
-import { OffsetTracker } from '../offsets.js';
 import type { OwnerCore } from '../owner.js';
+import { AcceptedReader, type HostedEvaluation } from './accepted.testkit.js';
 import { STORE_REF } from './keys.testkit.js';
-import { type AnyEffect, type Host, Process } from './process.testkit.js';
+import type { AnyEffect } from './process.testkit.js';
 import { SOFTWARE } from './scenario.testkit.js';
 import { partitionOf } from './executor.testkit.js';
+import type { World } from './world.testkit.js';
 
-interface OwnedEvaluation extends Host {
-  readonly core: OwnerCore;
+interface OwnedEvaluation extends HostedEvaluation<OwnerCore> {
   readonly digest: string;
-  /** The records that are finished when the evaluation is: repeats of its request, and its cancels. */
-  readonly positions: number[];
-  done: boolean;
 }
 
 /** A coordinator: it owns the partition of `eval.accepted`, or believes so, and hosts an owner's core for each evaluation. */
-export class Coordinator extends Process {
-  private owns = false;
-  private next = 0;
-  private tracker = new OffsetTracker();
-  private owned = new Map<EvalRunId, OwnedEvaluation>();
+export class Coordinator extends AcceptedReader<OwnerCore, OwnedEvaluation> {
   /** Records that wait: for the evaluation that they cancel, or for the ledger that says which of two contents counts. */
   private held: { readonly position: number; readonly accepted: Accepted; readonly until: number }[] = [];
-  private fetching = false;
 
-  override crash(): void {
-    super.crash();
-    this.fetching = false;
-    this.letGo();
-  }
-
-  assigned(): void {
-    if (this.owns) return;
-    this.owns = true;
-    this.next = this.world.committedOf('coordinators', 0);
-    this.trace(() => `owns the partition from ${this.next}`);
-    this.consume();
-  }
-
-  revoked(): void {
-    this.trace(() => 'knows that it lost the partition');
-    this.letGo();
-  }
-
-  private letGo(): void {
-    this.owns = false;
-    for (const host of this.hosts) host.over = true;
-    this.hosts = [];
-    this.owned = new Map();
+  protected override letGo(): void {
+    super.letGo();
     this.held = [];
-    this.tracker = new OffsetTracker();
   }
 
-  consume(): void {
-    if (!this.owns || this.fetching || this.next >= this.world.accepted.length) return;
-    this.fetching = true;
-    this.world.later(this.world.latency(), this, () => {
-      this.fetching = false;
-      const record = this.world.accepted[this.next];
-      if (!this.owns || record === undefined) return;
-      const position = this.next++;
-      this.tracker.began(position);
-      if (this.world.rules.trustsPositions && !this.owned.has(record.accepted.eval_run_id as EvalRunId)) {
-        this.refold(record.accepted.eval_run_id as EvalRunId, record.end);
-      }
-      this.take(position, record.accepted);
-      this.consume();
-    });
-  }
-
-  private take(position: number, accepted: Accepted): void {
+  protected take(position: number, { accepted, end }: World['accepted'][number]): void {
+    if (this.world.rules.trustsPositions && !this.owned.has(accepted.eval_run_id as EvalRunId)) {
+      this.refold(accepted.eval_run_id as EvalRunId, end);
+    }
     const until = this.clock() + 5 * this.world.mix.leaseMs;
     if (!this.tryTake(position, accepted)) {
       this.held.push({ position, accepted, until });
@@ -101,11 +56,6 @@ export class Coordinator extends Process {
     return true;
   }
 
-  private attach(position: number, known: OwnedEvaluation): void {
-    if (known.done) this.finishRecords([position]);
-    else known.positions.push(position);
-  }
-
   private begin(position: number, accepted: EvalAccepted): void {
     const { rules, mix } = this.world;
     const evaluation = accepted.eval_run_id as EvalRunId;
@@ -117,22 +67,7 @@ export class Coordinator extends Process {
       leaseMs: mix.leaseMs,
       starting: [],
     });
-    const host: OwnedEvaluation = {
-      core,
-      evaluation,
-      child: null,
-      label: `owner ${evaluation.slice(3, 7)}`,
-      digest: requestDigest(accepted.request),
-      positions: [position],
-      done: false,
-      over: false,
-      wakeAt: Number.POSITIVE_INFINITY,
-      step: (event, view, env) =>
-        event.kind === 'progress' || event.kind === 'performed' ? [] : core.step(event, view, env),
-    };
-    this.owned.set(evaluation, host);
-    this.hosts.push(host);
-    this.start(host, core.begin());
+    this.host({ ...this.hosted(core, evaluation, 'owner', position), digest: requestDigest(accepted.request) });
   }
 
   protected override afterRead(): void {
@@ -159,15 +94,6 @@ export class Coordinator extends Process {
   protected finished(host: OwnedEvaluation): void {
     host.done = true;
     this.finishRecords(host.positions.splice(0));
-  }
-
-  private finishRecords(positions: readonly number[]): void {
-    const { world } = this;
-    let offset = 0;
-    for (const position of positions) offset = this.tracker.finished(position);
-    world.referee.offset('coordinators', 0, offset);
-    this.trace(() => `commits ${offset}`);
-    world.later(world.latency(), null, () => world.commit('coordinators', 0, offset));
   }
 
   protected perform(host: OwnedEvaluation, effect: AnyEffect): void {
