@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -170,4 +170,15 @@ test('where the log does not answer the run has its reason, and the next one ask
   broken = false;
   await store.fetch(contract.digest, hints);
   expect(store.locate(contract.digest)).not.toBeNull();
+});
+
+test.runIf(process.getuid?.() === 0)('a cache that another user made is not used', async () => {
+  const contract = await packed();
+  const log = new Attachments();
+  const cacheDir = await emptyFolder();
+  await chown(cacheDir, 65_534, 65_534);
+  const store = createContractStore({ cacheDir, sources: log.sources });
+  await store.fetch(contract.digest, log.hints(contract));
+  expect(store.locate(contract.digest)).toBeNull();
+  expect(store.whyNot(contract.digest)).toMatch(/belongs to another user/);
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { loadContract, type LoadedContract } from '#lib/contract';
@@ -47,13 +47,14 @@ export function createContractStore({
 
   async function filesOf(digest: string, hints: JsonValue): Promise<LoadedContract> {
     const folder = join(cacheDir, digest);
+    await mkdir(cacheDir, { recursive: true, mode: 0o700 });
+    await assertOurs(cacheDir);
     const known = await loadedFrom(folder, digest);
     if (known !== null) return known;
     const parsed = z.array(archivedFilesSchema).safeParse(hints);
     if (!parsed.success || parsed.data.length === 0) {
       throw new ArchiveError('archive_unavailable', 'nothing says where its files may be had');
     }
-    await mkdir(cacheDir, { recursive: true, mode: 0o700 });
     let last: unknown = null;
     for (const files of parsed.data) {
       const fresh = await mkdtemp(join(cacheDir, '.new-'));
@@ -92,6 +93,17 @@ export function createContractStore({
     locate: (digest) => here.get(digest) ?? null,
     whyNot: (digest) => reasons.get(digest)?.why ?? null,
   };
+}
+
+/** Programs are run from here: in a shared temporary folder somebody else may have been first. */
+async function assertOurs(cacheDir: string): Promise<void> {
+  const { uid } = await stat(cacheDir);
+  const me = process.getuid?.() ?? uid;
+  if (uid === me || uid === 0) return;
+  throw new ArchiveError(
+    'archive_unavailable',
+    'the folder of unpacked contracts belongs to another user: set TRUSS_CACHE_DIR to one of your own',
+  );
 }
 
 /** The contract in a folder, if all that its digest pins is there. */
