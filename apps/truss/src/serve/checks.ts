@@ -6,7 +6,7 @@ import type { Distributed } from '../distributed.js';
 export function checksOf(distributed: Distributed, { registry }: Config<'registry'>): Record<string, Check> {
   const { redis } = distributed;
   return {
-    kafka: async () => ((await distributed.ready()) ? null : 'is not assigned and caught up yet'),
+    kafka: () => (distributed.ready() ? null : 'is not assigned and caught up yet'),
     registry: () => pingRegistry(registry),
     ...(redis === null ? {} : { redis: async () => ((await redis.ping()) === 'PONG' ? null : 'does not answer') }),
   };

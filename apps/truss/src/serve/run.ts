@@ -80,7 +80,7 @@ async function serve(roles: readonly ServiceRole[], name: string, config: Servin
     signals: process,
     began(fault) {
       health.stopping();
-      if (fault !== null) health.failed(fault instanceof Error ? fault.message : String(fault));
+      if (fault !== null) health.failed(fault instanceof Error ? fault.message : 'an unknown fault');
     },
     async stop() {
       await service.then((up) => up.stop());
