@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Redis } from 'ioredis';
+import type { EventLog, ScannedRecord } from '#lib/event-log';
 import { openRedis } from '#lib/event-log/redis';
 import type { Views } from '#lib/views';
 import { createRedisViews } from '#lib/views/redis';
@@ -9,7 +10,6 @@ import { type RedisServer, redisServer } from '../../../../libs/event-log/src/re
 import { type Evaluated, evaluate } from '../../../../libs/verification/src/evaluation.testkit.js';
 import { openTerminal } from '../terminal.js';
 import { runRebuild } from './rebuild.js';
-import { byEvaluation } from './scan.js';
 
 /** Generous, since other tests share the machine. */
 const SOON = { timeout: 20_000 };
@@ -34,6 +34,12 @@ afterAll(async () => {
 
 const connected = () => expect.poll(() => redis.status, SOON).toBe('ready');
 const status = async () => (await views.evaluation(evaluated.evaluation))?.status;
+
+async function* byEvaluation(log: EventLog): AsyncGenerator<readonly ScannedRecord[]> {
+  for await (const evaluation of log.evaluations()) {
+    for await (const record of log.records(evaluation)) yield [{ ...record, evaluation }];
+  }
+}
 
 /** Rebuilds the views from the world's log; returns what was said of the ones before. */
 async function rebuild({ open, keys }: ProjectorWorld): Promise<string[]> {

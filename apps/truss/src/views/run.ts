@@ -6,7 +6,6 @@ import type { Context } from '../commands/context.js';
 import { openDistributed } from '../distributed.js';
 import { type ExitCode, usageError } from '../exit-codes.js';
 import { type RebuildFlags, runRebuild, runStatus } from './rebuild.js';
-import { byEvaluation } from './scan.js';
 
 const CONNECT_MS = 10_000;
 /** Nobody waits for a rebuild as one waits for an answer. */
@@ -22,10 +21,10 @@ export async function rebuildViews(flags: RebuildFlags, { cluster, terminal }: G
   });
   const ended = Promise.withResolvers<never>();
   return withViews(config.redis, config.prefix, async (views) => {
-    const { log, keys, close } = await openDistributed(config, { fatal: ended.reject });
+    const { log, keys, scan, close } = await openDistributed(config, { fatal: ended.reject });
     try {
       const attachment = (sha256: string) => log.attachment(sha256);
-      const ports = { views, keys, attachment, scan: byEvaluation(log) };
+      const ports = { views, keys, attachment, scan: scan() };
       return await Promise.race([runRebuild(flags, ports, terminal), ended.promise]);
     } finally {
       await close();
