@@ -157,8 +157,10 @@ const TEXT: Branch = {
 const USD: Branch = {
   name: 'long',
   toAvro: (json, path) => {
-    const nano = typeof json === 'number' ? Math.round(json * NANO) : Number.NaN;
-    if (!isLong(nano) || nano / NANO !== json) throw malformed(path, json, 'dollars in whole nano-dollars');
+    const nearest = typeof json === 'number' ? Math.round(json * NANO) : Number.NaN;
+    // From 2^51 on the product may be off by one.
+    const nano = [nearest, nearest - 1, nearest + 1].find((one) => isLong(one) && one / NANO === json);
+    if (nano === undefined) throw malformed(path, json, 'dollars in whole nano-dollars');
     return nano;
   },
   toJson: (value) => (value as number) / NANO,

@@ -75,7 +75,7 @@ describe.each(records)('poison on %s', (topic, good) => {
         expect(error).toEqual(code('value_malformed'));
       }
     }
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 });
 

@@ -51,8 +51,19 @@ describe('a request from outside', () => {
 describe('a report', async () => {
   const report = await aReport();
 
-  test('carries money as whole nano-dollars, exact up to two million dollars', () => {
-    for (const nano of [0, 1, 3, 1_234_567, 999_999_999, 2 ** 51 - 1, -5]) {
+  test('carries money as whole nano-dollars, exact up to nine million dollars', () => {
+    for (const nano of [
+      0,
+      1,
+      3,
+      1_234_567,
+      999_999_999,
+      -5,
+      2 ** 51 + 7,
+      2 ** 52 - 3,
+      2 ** 53 - 3,
+      8_999_999_999_999_999,
+    ]) {
       const value = { ...report, delta: { ...(report['delta'] as JsonObject), cost_usd: nano / 1e9 } };
       expect(codec.decode('eval.report', there('eval.report', value))).toStrictEqual(value);
     }
