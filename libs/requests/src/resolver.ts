@@ -27,6 +27,8 @@ export interface OutsideOptions {
   /** Whether every request must be signed, not only those that bring a contract. */
   readonly signedOnly?: boolean;
   readonly sources: Omit<ArchiveSources, 'attachment'>;
+  /** Told of an error that is nobody's refusal, and was made one. */
+  readonly unexpected?: (error: unknown) => void;
 }
 
 /** An error of the log or the topics, whatever it is: nothing is wrong with the request, and it stays where it is. */
@@ -97,12 +99,12 @@ export function outsideRequests(options: OutsideOptions): RequestResolver {
   }
 
   return {
-    resolve: (record) => judged(() => resolve(record)),
+    resolve: (record) => judged(() => resolve(record), options.unexpected),
     admit: (accepted: EvalAccepted) =>
       judged(async () => {
         await quotas.admit(accepted);
         return null;
-      }),
+      }, options.unexpected),
   };
 }
 
@@ -111,7 +113,7 @@ function isCancel(value: unknown): boolean {
 }
 
 /** Whatever a request does, it is refused for it, and the service goes on. Only an error of the log or the topics is thrown. */
-async function judged<T>(work: () => Promise<T>): Promise<T | Refusal> {
+async function judged<T>(work: () => Promise<T>, unexpected?: (error: unknown) => void): Promise<T | Refusal> {
   try {
     return await work();
   } catch (error) {
@@ -120,6 +122,7 @@ async function judged<T>(work: () => Promise<T>): Promise<T | Refusal> {
       return { kind: 'refused', code: error.code, reason: error.message };
     if (error instanceof Error && (error.name === 'ContractError' || error.name === 'WorkspaceError'))
       return { kind: 'refused', code: 'contract_invalid', reason: withoutFolder(error.message) };
+    unexpected?.(error);
     const name = error instanceof Error ? error.name : 'an unknown error';
     return {
       kind: 'refused',

@@ -7,12 +7,13 @@ import { verifyEvaluation } from '#lib/verification';
 import { listContracts } from '../contracts/run.js';
 import { withDatabase } from '../database.js';
 import { listLetters, retryLetter, showLetter } from '../dead-letter/run.js';
+import { truss, withEnv } from '../in-process.testkit.js';
 import { asking, register, said, unsigned } from './asking.testkit.js';
 import { cancelOnCluster } from './cancel.js';
 import { all, AUDIENCE, CONSTANT, PROGRAM, TestCluster } from './cluster.testkit.js';
 
 /** Topics and schemas of a test's own, with services of this process on them. */
-async function cluster(): Promise<TestCluster> {
+async function cluster(): Promise<TestCluster & { readonly options: readonly string[] }> {
   const { brokers, registry: url } = inject('stack');
   const prefix = `t-${randomUUID().slice(0, 8)}.`;
   const connection = { brokers, clientId: 'tests' };
@@ -27,7 +28,8 @@ async function cluster(): Promise<TestCluster> {
   });
   onTestFinished(() => expect([...failed, ...made.failures]).toEqual([]));
   await made.serve();
-  return made;
+  const options = ['--brokers', brokers.join(','), '--registry', url, '--prefix', prefix];
+  return Object.assign(made, { options });
 }
 
 test('a request travels with its contract through Kafka to a report that verifies, and made again is the same', async () => {
@@ -77,4 +79,49 @@ test('a cancel ends what the services run', async () => {
   const cancelled = await said((terminal) => cancelOnCluster(stdout.trim(), 'enough', { place: at.place, terminal }));
   expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') });
   expect((await asking(at, at.write(CONSTANT))).code).toBe(0);
+});
+
+test('the command line asks, registers, shows and cancels by the options that name a cluster', async () => {
+  const at = await cluster();
+  withEnv({ TRUSS_TRUST_FILE: at.trustFile, TRUSS_AUDIENCE: AUDIENCE, TRUSS_REDIS: undefined });
+  const contract = at.write(CONSTANT);
+  const { options } = at;
+  const asked = await truss(
+    'request',
+    '--contract',
+    contract,
+    '--repeats',
+    '1',
+    '--key',
+    at.keyFile,
+    '--wait',
+    ...options,
+  );
+  expect([asked.code, asked.stderr]).toEqual([0, expect.stringContaining('--verify')]);
+  expect(JSON.parse(asked.stdout)).toMatchObject({ contract_id: 'constant', verdict: 'pass' });
+  expect((await truss('contracts', 'register', contract, '--key', at.keyFile, ...options)).code).toBe(0);
+  expect((await truss('contracts', 'list', ...options)).stdout).toMatch(/constant +[0-9a-f]{64} +ana/);
+  const bad = await truss(
+    'request',
+    '--contract',
+    contract,
+    '--repeats',
+    '1',
+    '--requester',
+    'ci',
+    '--key',
+    at.keyFile,
+    '--wait',
+    ...options,
+  );
+  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('says that ci asks') });
+  expect((await truss('dead-letter', 'list', ...options)).stdout).toContain('requester_mismatch');
+  const id = JSON.parse(asked.stdout).eval_run_id;
+  const late = await truss('cancel', id, ...options);
+  expect(late).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is complete, so there is nothing to cancel'),
+  });
+  const verified = await truss('verify', id, ...options);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('valid')]);
 });

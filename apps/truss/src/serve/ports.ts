@@ -47,9 +47,18 @@ export async function clusterPorts(
     contracts: createContractStore({
       cacheDir: files.cacheDir,
       sources: { attachment: (sha256) => log.attachment(sha256), allowed },
-      failed: (digest, err) => logger.warn({ contract: digest, err }, 'the files of a contract cannot be had'),
+      // A contract may have none; where a run needs them, its ledger says that they could not be had, and why.
+      failed: (contract, err) => logger.debug({ contract, err }, 'no files of a contract'),
     }),
-    requests: outsideRequests({ ...requests, keys, log, topics, now: () => Date.now(), sources: { allowed } }),
+    requests: outsideRequests({
+      ...requests,
+      keys,
+      log,
+      topics,
+      now: () => Date.now(),
+      sources: { allowed },
+      unexpected: (err) => logger.error({ err }, 'a request could not be judged, and was refused'),
+    }),
     models: { env: process.env },
     software: SOFTWARE,
     leaseMs: settings.leaseMs,
