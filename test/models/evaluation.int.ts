@@ -92,6 +92,7 @@ test('a whole evaluation of models is measured call by call, verifies, and has n
     input_tokens: 144,
     output_tokens: 36,
     unmeasured_calls: 0,
+    unpriced_calls: 0,
   });
   expect(off?.usage).toEqual({
     cost_usd: 8 * 0.000018,
@@ -99,12 +100,18 @@ test('a whole evaluation of models is measured call by call, verifies, and has n
     input_tokens: 96,
     output_tokens: 24,
     unmeasured_calls: 0,
+    unpriced_calls: 0,
   });
   expect(report.spend).toMatchObject({
     agent: { steps: 8, input_tokens: 96 },
     reviewers: { steps: 0, input_tokens: 120 },
     extraction: { steps: 0, input_tokens: 24 },
     unmeasured_calls: 0,
+    unpriced_calls: 0,
+  });
+  expect(report.environment).toMatchObject({
+    arms_differ_only_in_memory: true,
+    prompts: { compared: 2, different: 0, not_compared: 0 },
   });
   expect(report.verdict).toBe('fail');
   expect(count(evaluated, 'lesson_promoted')).toBe(1);

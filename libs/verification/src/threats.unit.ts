@@ -270,7 +270,14 @@ describe('wrong verdict refs (C, E)', () => {
 });
 
 describe('wrong usage (E, C)', () => {
-  const counters = ['cost_nano_usd', 'steps', 'input_tokens', 'output_tokens', 'unmeasured_calls'] as const;
+  const counters = [
+    'cost_nano_usd',
+    'steps',
+    'input_tokens',
+    'output_tokens',
+    'unmeasured_calls',
+    'unpriced_calls',
+  ] as const;
   const more = (usage: Usage, counter: (typeof counters)[number]): Usage => ({
     ...usage,
     [counter]: (usage[counter] ?? 0) + 1,

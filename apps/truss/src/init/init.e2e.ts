@@ -79,7 +79,14 @@ describe('the start for a coding agent', () => {
     const { code, stdout } = await run(['eval', '--contract', 'contract.toml', '--repeats', '2'], { PATH });
     expect(code).toBe(0);
     const report = reportSchema.parse(JSON.parse(stdout));
-    const usage = { cost_usd: 0.004, steps: 6, input_tokens: 240, output_tokens: 14, unmeasured_calls: 0 };
+    const usage = {
+      cost_usd: 0.004,
+      steps: 6,
+      input_tokens: 240,
+      output_tokens: 14,
+      unmeasured_calls: 0,
+      unpriced_calls: 0,
+    };
     expect(report.arms.map((arm) => [arm.counts.pass, arm.usage])).toEqual([
       [2, usage],
       [2, usage],
