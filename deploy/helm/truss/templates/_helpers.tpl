@@ -42,6 +42,9 @@ capabilities: { drop: [ALL] }
 - { name: TRUSS_REGISTRY, value: {{ $values.registry.url | quote }} }
 - { name: TRUSS_REDIS, value: {{ $values.redis.url | quote }} }
 - { name: TRUSS_PREFIX, value: {{ $values.prefix | quote }} }
+- { name: TRUSS_PARTITIONS, value: {{ $values.topics.partitions | quote }} }
+- { name: TRUSS_REPLICATION, value: {{ $values.topics.replication | quote }} }
+- { name: TRUSS_MIN_INSYNC_REPLICAS, value: {{ $values.topics.minInsyncReplicas | quote }} }
 - { name: TRUSS_LOG_LEVEL, value: {{ $values.logLevel }} }
 {{- if kindIs "bool" $values.kafka.tls }}
 - { name: TRUSS_KAFKA_TLS, value: {{ $values.kafka.tls | quote }} }
