@@ -4,7 +4,7 @@ import { acceptedSchema, type EvalAccepted, evalRequestedSchema, evaluationOf } 
 import { KeyStoreError, readTrustStore, trustFile } from '#lib/key-store';
 import { type EvalRunId, isEvalRunId, type JsonValue, openTrustStore, type TrustStore } from '#lib/ledger';
 import { CliError, EXIT, usageError } from './exit-codes.js';
-import { filePlace, type Place } from './place.js';
+import type { Place } from './place.js';
 
 /** Who holds the keys that the embedded mode makes. */
 export const OPERATOR = 'local';
@@ -26,7 +26,7 @@ export interface ReadDatabase extends OpenLog {
  * Opens a database beside whoever drives it, with the trust store beside it.
  * @throws LogError, KeyStoreError, CliError for an empty trust store
  */
-export function openToRead(db: string): ReadDatabase {
+export function openToRead(db: string, place: Place): ReadDatabase {
   const trusted = trustFile(keysFolder(db));
   // First whether there is a database of ours at all: that is the better message.
   if (!existsSync(trusted)) {
@@ -40,7 +40,7 @@ export function openToRead(db: string): ReadDatabase {
   if (trust.keys.length === 0)
     throw usageError(`the trust store ${trusted} holds no key, so nothing can be checked: put back the one of ${db}`);
   const keys = openTrustStore(trust);
-  return { ...openSqliteLog({ file: db, keys, mode: 'read' }), place: filePlace(db), trust, keys };
+  return { ...openSqliteLog({ file: db, keys, mode: 'read' }), place, trust, keys };
 }
 
 /** Opens to read, does the work and closes, whatever comes of it. */

@@ -10,6 +10,7 @@ import type { Context } from './commands/context.js';
 import { keysFolder, OPERATOR, openToRead } from './database.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { plural, table, whole } from './format.js';
+import { filePlace } from './place.js';
 import { SOFTWARE } from './software.js';
 
 type Health = 'ok' | 'note' | 'bad';
@@ -68,7 +69,7 @@ async function databaseFinding(db: string): Promise<Finding> {
   const what = 'database';
   if (!existsSync(db)) return { what, health: 'note', says: `${db} does not exist yet: truss eval makes it` };
   try {
-    const database = openToRead(db);
+    const database = openToRead(db, filePlace(db));
     let evaluations = 0;
     for await (const _ of database.log.evaluations()) evaluations += 1;
     await database.close();

@@ -16,12 +16,13 @@ export interface Place {
 }
 
 export function filePlace(db: string): Place {
-  return {
+  const place: Place = {
     name: db,
     option: dbOption(db),
     isDriven: async () => (await import('#lib/event-log')).isDriven(realpathSync(db)),
-    open: async () => (await import('./database.js')).openToRead(db),
+    open: async () => (await import('./database.js')).openToRead(db, place),
   };
+  return place;
 }
 
 /** Passwords are in no option, so none is repeated. */

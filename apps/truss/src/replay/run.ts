@@ -28,7 +28,7 @@ export async function runReplay(flags: ReplayFlags, { cluster, place, terminal }
   const telling = new Telling(flags, terminal);
   await telling.warn();
   try {
-    if (cluster === null) await replayFile(openToRead(place.name), flags, verifySignatures, telling);
+    if (cluster === null) await replayFile(openToRead(place.name, place), flags, verifySignatures, telling);
     else await replayCluster(cluster, flags, verifySignatures, telling);
   } finally {
     telling.stop();
