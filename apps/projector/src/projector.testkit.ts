@@ -2,13 +2,50 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMemoryLeases, openSqliteLog, type TopicHandler, type TopicRecord, type Topics } from '#lib/event-log';
-import { type Entry, openTrustStore } from '#lib/ledger';
+import { type Entry, type EvalRunId, openTrustStore } from '#lib/ledger';
 import { EvaluationViews, type Ports } from '#lib/runtime';
 import type { ViewWriter } from '#lib/views';
 import { contractWith } from '../../../libs/contract/src/smallest.testkit.js';
 import { requestFor } from '../../../libs/evaluation/src/scene.testkit.js';
 import { type Evaluated, SIGNERS, trust } from '../../../libs/verification/src/evaluation.testkit.js';
 import { ProjectorService } from './projector.service.js';
+
+/** What a projector needs of the world, and as little of the rest as can be. */
+export function projectorPorts(
+  part: Pick<Ports, 'log' | 'topics' | 'keys' | 'fatal'> & { readonly views: ViewWriter | null },
+): Ports {
+  const { views, ...given } = part;
+  return {
+    ...given,
+    leases: createMemoryLeases(() => performance.now()),
+    ...(views === null ? {} : { views }),
+    signers: SIGNERS,
+    trustStore: { sha256: '0'.repeat(64), size: 0 },
+    contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
+    requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
+    models: { env: {} },
+    software: { truss: '0', node: '24' },
+    leaseMs: 1_000,
+    slots: 1,
+    drives: () => true,
+    now: () => Date.now(),
+    random128: () => crypto.randomUUID().replaceAll('-', ''),
+    below: (bound) => Math.floor(Math.random() * bound),
+  };
+}
+
+/** Serves as a projector; whoever starts it shuts it down. */
+export async function startProjector(ports: Ports): Promise<ProjectorService> {
+  const service = new ProjectorService(ports, new EvaluationViews(ports));
+  await service.onApplicationBootstrap();
+  return service;
+}
+
+/** An acceptance of the evaluation, which a projector asks for nothing but its id. */
+export function acceptanceOf(evaluation: EvalRunId) {
+  const request = requestFor(contractWith());
+  return { kind: 'eval', eval_run_id: evaluation, accepted_at: 0, from: 0, request } as const;
+}
 
 /** A log with its topics, as one process of many sees it: partitions can be taken from it and given back. */
 export class ProjectorWorld {
@@ -54,37 +91,17 @@ export class ProjectorWorld {
   }
 
   async projector(views: ViewWriter | null): Promise<ProjectorService> {
-    const ports: Ports = {
-      log: this.open.log,
-      topics: this.topics(),
-      leases: createMemoryLeases(() => performance.now()),
-      ...(views === null ? {} : { views }),
-      keys: this.keys,
-      signers: SIGNERS,
-      trustStore: { sha256: '0'.repeat(64), size: 0 },
-      contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
-      requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
-      models: { env: {} },
-      software: { truss: '0', node: '24' },
-      leaseMs: 1_000,
-      slots: 1,
-      drives: () => true,
-      now: () => Date.now(),
-      random128: () => crypto.randomUUID().replaceAll('-', ''),
-      below: (bound) => Math.floor(Math.random() * bound),
-      fatal: (error) => this.failures.push(error),
-    };
-    const service = new ProjectorService(ports, new EvaluationViews(ports));
-    await service.onApplicationBootstrap();
+    const { keys, failures } = this;
+    const fatal = (error: unknown) => failures.push(error);
+    const ports = projectorPorts({ log: this.open.log, topics: this.topics(), keys, views, fatal });
+    const service = await startProjector(ports);
     this.services.push(service);
     return service;
   }
 
   async accept(): Promise<number> {
     const { evaluation } = this.evaluated;
-    const request = requestFor(contractWith());
-    const accepted = { kind: 'eval', eval_run_id: evaluation, accepted_at: 0, from: 0, request } as const;
-    return this.open.topics.publish('eval.accepted', evaluation, accepted);
+    return this.open.topics.publish('eval.accepted', evaluation, acceptanceOf(evaluation));
   }
 
   async append(entries: readonly Entry[]): Promise<void> {
