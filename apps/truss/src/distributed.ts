@@ -49,6 +49,7 @@ export async function openDistributed(
     codec,
     keys: ring,
     fatal,
+    sessionMs: config.sessionMs,
     ...(observe === undefined ? {} : { observe }),
   });
   const redis = config.redis === undefined ? null : openRedis(config.redis, redisFault && { fault: redisFault });

@@ -30,6 +30,8 @@ export interface KafkaLogOptions {
   /** Told of what this process cannot go on from; it should end. */
   readonly fatal: (error: unknown) => void;
   readonly observe?: KafkaObserver;
+  /** How long a member of a group may be silent before its partitions are given to others; absent: 10 s. */
+  readonly sessionMs?: number;
 }
 
 export interface KafkaLag {
@@ -49,13 +51,14 @@ export interface KafkaLog extends OpenLog {
 
 /** How far behind the end of the ledger a process may be and still be called ready. */
 const READY_LAG = 1_000;
+const SESSION_MS = 10_000;
 
 /**
  * Opens the log on the topics of a deployment.
  * @throws LogError `log_missing` where topics are missing, `log_unreadable`, `log_read_only`
  */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { connection, prefix, codec, keys, fatal, observe: observer = {} } = options;
+  const { connection, prefix, codec, keys, fatal, observe: observer = {}, sessionMs = SESSION_MS } = options;
   const life = new Life();
   const kafka = createClient(connection, observer);
   // Fetches of one connection wait for one another: those that wait for news have one of their own.
@@ -94,7 +97,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
     return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   };
-  const topics = new KafkaTopics({ ...common, kafka, prefix, letters, committed });
+  const topics = new KafkaTopics({ ...common, kafka, prefix, letters, committed, sessionMs });
 
   try {
     await admin.connect();

@@ -19,6 +19,8 @@ export interface ConsumerParts {
   readonly life: Life;
   readonly observer: KafkaObserver;
   readonly fatal: (error: unknown) => void;
+  /** How long a member may be silent before its partitions are given to others. */
+  readonly sessionMs: number;
   /** Committed offsets of the group, by partition; absent where there is none. */
   readonly committed: (group: string, topic: string) => Promise<ReadonlyMap<number, number>>;
 }
@@ -30,8 +32,7 @@ export interface Consumed {
   readonly group: string;
 }
 
-const SESSION_MS = 10_000;
-const HEARTBEAT_MS = 1_000;
+const MAX_HEARTBEAT_MS = 1_000;
 const REBALANCE_MS = 15_000;
 /** A consumer that stops waits for its fetch. */
 const WAIT_MS = 700;
@@ -63,8 +64,8 @@ export class TopicConsumer implements Consumer {
   ) {
     this.#consumer = parts.kafka.consumer({
       groupId: consumed.group,
-      sessionTimeout: SESSION_MS,
-      heartbeatInterval: HEARTBEAT_MS,
+      sessionTimeout: parts.sessionMs,
+      heartbeatInterval: Math.min(MAX_HEARTBEAT_MS, Math.floor(parts.sessionMs / 4)),
       rebalanceTimeout: REBALANCE_MS,
       maxWaitTimeInMs: WAIT_MS,
       allowAutoTopicCreation: false,

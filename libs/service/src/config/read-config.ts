@@ -31,6 +31,8 @@ export interface ServiceSettings {
   /** Runs under way at once in an executor. */
   readonly concurrency: number;
   readonly leaseMs: number;
+  /** Of the members of consumer groups. */
+  readonly sessionMs: number;
   readonly http: { readonly host: string; readonly port: number };
   readonly logLevel: LogLevel;
   /** Where traces go; `null`: nowhere. */
@@ -104,6 +106,7 @@ export function readConfig<P extends Part>(
     },
     concurrency: reader.parsed('TRUSS_CONCURRENCY', whole(1, 1024), 'a whole number from 1 to 1024') ?? 4,
     leaseMs: reader.parsed('TRUSS_LEASE_TIME', durationMs(1_000, 600_000), '1s to 10m, such as 10s') ?? 10_000,
+    sessionMs: reader.parsed('TRUSS_SESSION_TIMEOUT', durationMs(1_000, 600_000), '1s to 10m, such as 10s') ?? 10_000,
     http: {
       host: reader.text('TRUSS_HTTP_HOST') ?? '127.0.0.1',
       port: reader.parsed('TRUSS_HTTP_PORT', whole(0, 65_535), 'a port from 0 to 65535') ?? 9464,

@@ -83,6 +83,11 @@ export const VARIABLES = {
     meaning: 'how long a run may be silent before another executor takes it up: `1s` to `10m`',
     otherwise: '`10s`',
   },
+  TRUSS_SESSION_TIMEOUT: {
+    meaning:
+      'how long a service may be silent before its partitions are given to others: `1s` to `10m`, and what the brokers allow (`group.min.session.timeout.ms`: 6 s unless they are told)',
+    otherwise: '`10s`',
+  },
   TRUSS_CACHE_DIR: {
     meaning: 'folder for the files of contracts, which may be lost at any time; processes of one machine may share it',
     otherwise: 'truss-cache in the folder for temporary files',
