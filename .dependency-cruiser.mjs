@@ -1,6 +1,6 @@
 // The boundaries of DESIGN.md. Pure: no I/O, and clock, randomness and ids come in as arguments (see also tsconfig.pure.json, which
 // takes the types of Node away from these libs, and the override for them in .oxlintrc.json).
-const PURE = 'libs/(ledger|verification|evaluation|statistics|protocol|lessons)/';
+const PURE = 'libs/((ledger|verification|evaluation|statistics|protocol|lessons)/|views/src/(?!redis/))';
 const PURE_CORE = 'libs/child-run/src/(core|decide|decide-calls|actions|task)[.]ts$';
 const TESTS = '[.](unit|int|e2e|stack|testkit)[.]ts$';
 /** What a lib offers beside its index: each has a line of its own in the imports of package.json. */
