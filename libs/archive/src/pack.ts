@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile, readlink } from 'node:fs/promises';
+import { readFile, readlink, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'smol-toml';
@@ -42,7 +42,12 @@ async function entriesOf({ contract, directory, workspaceDir }: LoadedContract, 
     }
   }
   const beside = [...contract.programs.map(({ path }) => path), ...casesFile(written)];
-  for (const path of beside) add({ name: path, type: 'file', mode: 0o644, from: join(directory, path) });
+  for (const path of beside) {
+    const from = join(directory, path);
+    // Whether it is a program is no part of the digest, and without it the command would not start.
+    const { mode } = await stat(from);
+    add({ name: path, type: 'file', mode: (mode & 0o100) === 0 ? 0o644 : 0o755, from });
+  }
   return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -1,4 +1,4 @@
-import { chown, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -48,6 +48,22 @@ test('the same files make the same archive, wherever and whenever they lie, and 
   const read = await readContract(one.toml, one.archive?.bytes ?? null);
   expect(read).toEqual({ contract: one.contract, digest: one.digest });
   expect((await readdir(tmpdir())).filter((name) => name.startsWith('truss-contract-'))).toEqual([]);
+});
+
+test('a program that is started by its own name still can be', async () => {
+  const toml = CONTRACT['contract.toml'].replace('"node", "agent.mjs"', '"./agent.sh"');
+  const folder = await folderOf({
+    ...CONTRACT,
+    'contract.toml': toml,
+    'agent.sh': '#!/bin/sh\necho yes > answer.txt\n',
+  });
+  await chmod(join(folder, 'agent.sh'), 0o700);
+  const contract = await packContract(join(folder, 'contract.toml'));
+  const log = new Attachments();
+  const store = createContractStore({ cacheDir: await emptyFolder(), sources: log.sources });
+  await store.fetch(contract.digest, log.hints(contract));
+  const { directory = '' } = store.locate(contract.digest) ?? {};
+  expect((await stat(join(directory, 'agent.sh'))).mode & 0o111).toBe(0o111);
 });
 
 test('a contract that needs no file but itself has no archive', async () => {
