@@ -48,12 +48,7 @@ export default {
       from: { path: '^(?:libs|apps)/([^/]+)/.*[.](unit|int|e2e|stack|testkit)[.]ts$' },
       to: {
         path: '^(libs|apps)/[^/]+/',
-        pathNot: [
-          '^(libs|apps)/$1/',
-          '^(libs|apps)/[^/]+/src/index[.]ts$',
-          ENTRIES,
-          '[.]testkit[.]ts$',
-        ],
+        pathNot: ['^(libs|apps)/$1/', '^(libs|apps)/[^/]+/src/index[.]ts$', ENTRIES, '[.]testkit[.]ts$'],
       },
     },
     {
