@@ -1,19 +1,63 @@
-import { zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
-import kafkajs from 'kafkajs';
+import { gunzip, gzip, zstdDecompress } from 'node:zlib';
+import { CompressionCodecs, CompressionTypes } from 'kafkajs';
+import { MOST_BYTES } from './growing.js';
+import { unlz4 } from './lz4.js';
+import { unsnappy } from './snappy.js';
 
-// Node finds only some of the names that this CommonJS module exports.
-const { CompressionCodecs, CompressionTypes } = kafkajs;
-const unzstd = promisify(zstdDecompress);
+/** Records that stand in for those of a batch that cannot be unpacked; no batch has more. */
+const STAND_INS = 100_000;
 
-/** Foreign producers compress as they like; kafkajs itself knows only gzip, and stops a consumer for ever at anything else. */
+/**
+ * Foreign producers compress as they like. kafkajs itself knows only gzip, without a limit, and stops a consumer for ever at anything else: with these it
+ * reads all that Kafka has, and a batch that cannot be unpacked is one of records with no value.
+ */
 export function registerCodecs(): void {
-  CompressionCodecs[CompressionTypes.ZSTD] = () => readOnly((bytes) => unzstd(bytes));
+  const limit = { maxOutputLength: MOST_BYTES };
+  const codec =
+    (decompress: (bytes: Buffer) => Promise<Buffer> | Buffer, compress = noCompression) =>
+    () => ({
+      compress,
+      decompress: async (bytes: Buffer): Promise<Buffer> => {
+        try {
+          return await decompress(bytes);
+        } catch {
+          return standIns();
+        }
+      },
+    });
+  CompressionCodecs[CompressionTypes.GZIP] = codec(
+    (bytes) => promisify(gunzip)(bytes, limit),
+    ({ buffer }) => promisify(gzip)(buffer),
+  );
+  CompressionCodecs[CompressionTypes.ZSTD] = codec((bytes) => promisify(zstdDecompress)(bytes, limit));
+  CompressionCodecs[CompressionTypes.Snappy] = codec(unsnappy);
+  CompressionCodecs[CompressionTypes.LZ4] = codec(unlz4);
 }
 
-function readOnly(decompress: (bytes: Buffer) => Promise<Buffer>) {
-  return {
-    compress: () => Promise.reject(new Error('this codec only reads')),
-    decompress,
-  };
+function noCompression(_: { readonly buffer: Buffer }): Promise<Buffer> {
+  return Promise.reject(new Error('this codec only reads'));
+}
+
+let made: Buffer | null = null;
+
+/** Records as in a batch (Kafka protocol guide, "Record"): offsets that count up, no key, no value, no headers. */
+function standIns(): Buffer {
+  if (made !== null) return made;
+  const bytes: number[] = [];
+  for (let offset = 0; offset < STAND_INS; offset++) {
+    const body = [0, 0, ...varint(offset), 1, 1, 0];
+    bytes.push(...varint(body.length), ...body);
+  }
+  made = Buffer.from(bytes);
+  return made;
+}
+
+/** Zigzag, for numbers from 0 on. */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let left = value * 2;
+  for (; left > 127; left >>>= 7) bytes.push((left & 127) | 128);
+  bytes.push(left);
+  return bytes;
 }

@@ -42,7 +42,7 @@ export class FoldTail {
   readonly live: LiveChains;
   /** Everything of the evaluation below it was folded; 0 while nothing was. */
   next = 0;
-  /** Where its records begin, as far as anybody said. */
+  /** Where its records begin: what the index said, and then the first that was found. */
   from = 0;
   /** Appends and follows in flight, and followers. */
   users = 0;
@@ -179,6 +179,7 @@ export class FoldTail {
   async #fold(records: readonly KafkaMessage[]): Promise<void> {
     const { observer } = this.world;
     for (const [position, read] of await this.#read(records)) {
+      if (this.next === 0) this.from = position;
       this.next = position + 1;
       if (read.kind === 'entry') this.#take(position, read.entry);
       else {
