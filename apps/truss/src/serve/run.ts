@@ -88,6 +88,8 @@ async function serve(roles: readonly ServiceRole[], name: string, config: Servin
       await tracing.close();
     },
   });
+  // A fault of ours: in the log like any other, and not in a form of its own on stderr.
+  process.on('uncaughtException', stopping.fatal);
   const fatal = (error: unknown): void => {
     // What still wants to write while everything stops is refused by the closed log, and done by the next process.
     if (!(error instanceof LogError && error.code === 'log_closed')) stopping.fatal(error);

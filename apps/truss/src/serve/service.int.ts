@@ -64,8 +64,9 @@ async function world(agent = `require('node:fs').writeFileSync('answer.txt', 'ye
   const keys = openTrustStore(trust);
   const leases = createMemoryLeases(() => performance.now());
 
-  async function serve(part: Partial<Ports> = {}, checks: Record<string, Check> = {}) {
+  async function serve(part: Partial<Ports> = {}, checks: Record<string, Check> = {}, port = 0) {
     const sqlite = openSqliteLog({ file: join(folder, 'truss.db'), keys, mode: 'drive' });
+    cleanUp.push(() => sqlite.close());
     const open = { ...sqlite, topics: likeKafka(sqlite.topics) };
     const keyFiles = Object.fromEntries(SERVICE_ROLES.map((role) => [role, join(folder, 'keys', `${role}.key`)]));
     const failures: unknown[] = [];
@@ -111,7 +112,7 @@ async function world(agent = `require('node:fs').writeFileSync('answer.txt', 'ye
         now: () => Date.now(),
         lag: () => ({ ledger: 5, consumers: [{ topic: 'eval.accepted', group: 'intake', lag: 7 }] }),
       }),
-      http: { host: '127.0.0.1', port: 0 },
+      http: { host: '127.0.0.1', port },
     });
     let stopped = false;
     const stop = async () => {
@@ -249,6 +250,13 @@ describe('a service', () => {
     };
     expect(refused).toEqual([expect.objectContaining(expected)]);
   });
+});
+
+test('a service whose address is taken says which settings name it', async () => {
+  const { service } = await (await world()).serve();
+  const { port } = new URL(service.url);
+  const refused = (await world()).serve({}, {}, Number(port));
+  await expect(refused).rejects.toThrow(/cannot be served on 127\.0\.0\.1:\d+ \(EADDRINUSE\): set TRUSS_HTTP_HOST/);
 });
 
 describe('a service that stops', () => {

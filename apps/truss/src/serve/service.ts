@@ -8,6 +8,7 @@ import { ProjectorModule } from '#app/projector';
 import type { ServiceRole } from '#lib/key-store';
 import { EvaluationViews, type Ports, RuntimeModule } from '#lib/runtime';
 import { type Health, type Metrics, observed, type Observer, type Tracing } from '#lib/service';
+import { usageError } from '../exit-codes.js';
 import { StatusModule } from './http.js';
 
 const MODULES: Readonly<Record<ServiceRole, Type>> = {
@@ -67,6 +68,16 @@ async function listen(
   // A scraper's idle connection must not hold up the end.
   const adapter = new FastifyAdapter({ forceCloseConnections: true });
   const app = await NestFactory.create(status, adapter, { logger: false, abortOnError: false });
-  await app.listen(port, host);
+  try {
+    await app.listen(port, host);
+  } catch (error) {
+    await app.close();
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === '') throw error;
+    throw usageError(
+      `health and metrics cannot be served on ${host}:${port} (${code}): set TRUSS_HTTP_HOST and TRUSS_HTTP_PORT to an address that is free`,
+      error,
+    );
+  }
   return app;
 }
