@@ -13,7 +13,7 @@ import {
 import { openEmbedded } from '../dist/apps/truss/src/embedded.js';
 import { cpuOf } from './cpu.mjs';
 
-const CONTRACT = `id = "zero-work"
+export const CONTRACT = `id = "zero-work"
 title = "Zero work"
 instructions = "Answer."
 
