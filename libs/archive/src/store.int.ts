@@ -98,6 +98,20 @@ test('the files of a contract are brought once, for all runs and all processes o
   expect(later.locate(contract.digest)).not.toBeNull();
 });
 
+test('files that something cleared away are brought again', async () => {
+  const contract = await packed();
+  const log = new Attachments();
+  const hints = log.hints(contract);
+  const cacheDir = await emptyFolder();
+  const store = createContractStore({ cacheDir, sources: log.sources, recheckMs: 0 });
+  await store.fetch(contract.digest, hints);
+  await rm(join(cacheDir, contract.digest, 'agent.mjs'));
+  await store.fetch(contract.digest, hints);
+  expect(await readFile(join(store.locate(contract.digest)?.directory ?? '', 'agent.mjs'), 'utf8')).toBe(
+    CONTRACT['agent.mjs'],
+  );
+});
+
 test('a cache that something wrote into is made anew', async () => {
   const contract = await packed();
   const log = new Attachments();
@@ -108,6 +122,15 @@ test('a cache that something wrote into is made anew', async () => {
   const store = createContractStore({ cacheDir, sources: log.sources });
   await store.fetch(contract.digest, hints);
   expect(await readFile(join(store.locate(contract.digest)?.workspace ?? '', 'empty.txt'), 'utf8')).toBe('');
+});
+
+test('a contract that needs no files is asked nothing of, and nobody is told', async () => {
+  const log = new Attachments();
+  const cacheDir = join(await emptyFolder(), 'cache');
+  const failed = (digest: string) => expect.fail(digest);
+  const store = createContractStore({ cacheDir, sources: log.sources, failed });
+  await store.fetch('a'.repeat(64), []);
+  expect([store.locate('a'.repeat(64)), store.whyNot('a'.repeat(64)), log.asked]).toEqual([null, null, 0]);
 });
 
 test('an archive of another contract is not taken for the one that the plan pins, and the reason is said', async () => {
@@ -126,7 +149,6 @@ test('an archive of another contract is not taken for the one that the plan pins
 
 test.each<[string, (log: Attachments, contract: PackedContract) => Promise<JsonValue>, RegExp]>([
   ['hints that are none', async () => ({ rm: '-rf' }), /nothing says where/],
-  ['no hints', async () => [], /nothing says where/],
   [
     'an archive that is not there',
     async (log, contract) => {

@@ -15,28 +15,27 @@ export interface ContractStoreOptions {
   readonly sources: ArchiveSources;
   /** Told why files could not be had: the run says so too. */
   readonly failed?: (digest: string, error: unknown) => void;
+  /** After so long the files are looked at again: something may have cleared up. Absent: 60 s. */
+  readonly recheckMs?: number;
   /** How long a failure is remembered, so that a thousand runs do not ask a thousand times. Absent: 10 s. */
   readonly rememberMs?: number;
 }
 
 /** Brings the files of contracts to this machine: each once, checked against the digest that the signed plan names, in a folder by that digest. */
-export function createContractStore({
-  cacheDir,
-  sources,
-  failed,
-  rememberMs = 10_000,
-}: ContractStoreOptions): ContractLocator {
-  const here = new Map<string, ContractFiles>();
+export function createContractStore(options: ContractStoreOptions): ContractLocator {
+  const { cacheDir, sources, failed, rememberMs = 10_000, recheckMs = 60_000 } = options;
+  const here = new Map<string, ContractFiles & { readonly checkedAt: number }>();
   const reasons = new Map<string, { readonly why: string; readonly at: number }>();
   const coming = new Map<string, Promise<void>>();
 
   async function bring(digest: string, hints: JsonValue): Promise<void> {
     try {
       const { directory, workspaceDir } = await filesOf(digest, hints);
-      here.set(digest, { directory, workspace: workspaceDir });
+      here.set(digest, { directory, workspace: workspaceDir, checkedAt: performance.now() });
       reasons.delete(digest);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
+      here.delete(digest);
       reasons.set(digest, {
         why: error instanceof ArchiveError ? why : `its files do not load here (${why})`,
         at: performance.now(),
@@ -52,7 +51,7 @@ export function createContractStore({
     const known = await loadedFrom(folder, digest);
     if (known !== null) return known;
     const parsed = z.array(archivedFilesSchema).safeParse(hints);
-    if (!parsed.success || parsed.data.length === 0) {
+    if (!parsed.success) {
       throw new ArchiveError('archive_unavailable', 'nothing says where its files may be had');
     }
     let last: unknown = null;
@@ -80,7 +79,10 @@ export function createContractStore({
 
   return {
     async fetch(digest, hints) {
-      if (here.has(digest)) return;
+      // A contract that needs no file but itself.
+      if (Array.isArray(hints) && hints.length === 0) return;
+      const checked = here.get(digest)?.checkedAt;
+      if (checked !== undefined && performance.now() - checked < recheckMs) return;
       const reason = reasons.get(digest);
       if (reason !== undefined && performance.now() - reason.at < rememberMs) return;
       let under = coming.get(digest);
