@@ -111,18 +111,29 @@ test('what another intake accepted counts, and so does what was accepted before 
 });
 
 test('what the evaluations of a requester spent in a day, in vain too, is counted from their anchors', async () => {
-  const { ask, log, close, clock } = world({ open: 10, spendNanoUsdPerDay: 1_000 });
+  const { ask, again, log, close, clock } = world({ open: 10, spendNanoUsdPerDay: 1_000 });
   const one = accepted('1');
   expect(await ask(one)).toBe('accepted');
   await spend(log, one.eval_run_id as EvalRunId, 600, NOW);
-  expect(await ask(accepted('2'))).toBe('accepted');
+  expect(await ask(accepted('2'), again())).toBe('accepted');
   await spend(log, accepted('2').eval_run_id as EvalRunId, 400, NOW + 1);
   await close(one);
-  clock.now += 2_000;
-  expect(await ask(accepted('3'))).toBe('quota_spend');
-  expect(await ask(accepted('3', 'ben'))).toBe('accepted');
+  const restarted = again();
+  expect(await ask(accepted('3'), restarted)).toBe('quota_spend');
+  expect(await ask(accepted('3', 'ben'), restarted)).toBe('accepted');
   clock.now = NOW + DAY + 1;
-  expect(await ask(accepted('3'))).toBe('accepted');
+  expect(await ask(accepted('3'), restarted)).toBe('accepted');
+});
+
+test('what is spent after an acceptance is known a little later, without a request waiting for it', async () => {
+  const { ask, log, clock } = world({ open: 10, spendNanoUsdPerDay: 1_000 });
+  const one = accepted('1');
+  await ask(one);
+  await spend(log, one.eval_run_id as EvalRunId, 1_000, NOW);
+  expect(await ask(accepted('2'))).toBe('accepted');
+  clock.now += 31_000;
+  let no = 3;
+  await expect.poll(() => ask(accepted(String(no++)))).toBe('quota_spend');
 });
 
 test('an evaluation that can cost nothing is not even read', async () => {

@@ -27,8 +27,11 @@ interface Known {
   /** Whether a run of it can cost anything: a constant answer cannot. */
   readonly costs: boolean;
   closed: boolean;
-  /** What its anchored runs spent and when; kept once it is closed. */
+  /** What its anchored runs spent and when; `null` before it was read. */
   spent: readonly Spent[] | null;
+  readAt: number;
+  /** It was read after it was closed: nothing more comes. */
+  final: boolean;
 }
 interface Spent {
   readonly at: number;
@@ -70,7 +73,8 @@ export class Quotas {
       refusal = await this.#refusal(accepted.request.requester);
     }
     if (refusal !== null) throw refusal;
-    this.#add(accepted);
+    // What it will have spent is nothing yet.
+    this.#add(accepted, []);
   }
 
   async #refusal(requester: string): Promise<RequestError | null> {
@@ -97,12 +101,21 @@ export class Quotas {
     );
   }
 
+  /** No request waits for what is known: a little later the next one knows more. */
   async #spentBy(id: EvalRunId, known: Known): Promise<readonly Spent[]> {
-    if (known.spent !== null) return known.spent;
+    if (known.spent === null) await this.#readSpent(id, known);
+    else if (!known.final && this.options.now() - known.readAt > STALE_MS) {
+      known.readAt = this.options.now();
+      this.#readSpent(id, known).catch(() => {});
+    }
+    return known.spent ?? [];
+  }
+
+  async #readSpent(id: EvalRunId, known: Known): Promise<void> {
     const { closed } = known;
-    const spent = await spentBy(id, this.options);
-    if (closed) known.spent = spent;
-    return spent;
+    known.spent = await spentBy(id, this.options);
+    known.readAt = this.options.now();
+    known.final = closed;
   }
 
   #age(): number {
@@ -132,7 +145,7 @@ export class Quotas {
     this.#lookedAt = at;
   }
 
-  #add({ eval_run_id, accepted_at: acceptedAt, request }: EvalAccepted): void {
+  #add({ eval_run_id, accepted_at: acceptedAt, request }: EvalAccepted, spent: readonly Spent[] | null = null): void {
     const id = eval_run_id as EvalRunId;
     if (this.#known.has(id)) return;
     this.#known.set(id, {
@@ -140,7 +153,9 @@ export class Quotas {
       deadline: acceptedAt + request.deadline_ms,
       costs: request.contracts.some(({ contract }) => canCost(contract)),
       closed: false,
-      spent: null,
+      spent,
+      readAt: this.options.now(),
+      final: false,
     });
   }
 }
