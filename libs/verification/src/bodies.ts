@@ -61,8 +61,8 @@ export class Bodies {
   }
 
   /** Says which long texts of a transcript are gone: they may be erased, since nothing is derived from them. */
-  async transcripts(stored: Stored, entry: Entry): Promise<void> {
-    for (const blob of blobsOf(entry)) await this.bytes(stored, blob, true);
+  async transcripts(stored: Stored, blobs: readonly AttachmentRef[]): Promise<void> {
+    for (const blob of blobs) await this.bytes(stored, blob, true);
   }
 
   async #readAttached(stored: Stored, mayBeGone: boolean): Promise<Typed> {
@@ -95,14 +95,16 @@ const WITH_BLOBS: ReadonlySet<EntryType> = new Set([
   'criterion_checked',
 ]);
 
-export function mayNameBlobs({ type }: Entry): boolean {
-  return WITH_BLOBS.has(type);
-}
+const NONE: readonly AttachmentRef[] = [];
 
-function* blobsOf(entry: Entry): Generator<AttachmentRef> {
+/** The long texts that an entry names. */
+export function blobsOf(entry: Entry): readonly AttachmentRef[] {
+  if (!WITH_BLOBS.has(entry.type)) return NONE;
+  let blobs: AttachmentRef[] | null = null;
   for (const value of Object.values(entry.body)) {
     if (typeof value !== 'object' || value === null || !('sha256' in value)) continue;
     const blob = attachmentSchema.safeParse(value);
-    if (blob.success) yield blob.data;
+    if (blob.success) (blobs ??= []).push(blob.data);
   }
+  return blobs ?? NONE;
 }

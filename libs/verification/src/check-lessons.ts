@@ -1,5 +1,14 @@
 import type { ChildRecord, ChildState, LessonState } from '#lib/evaluation';
-import { type Arm, type Entry, type EntryOf, type LedgerRef, refOf, sha256Hex, utf8 } from '#lib/ledger';
+import {
+  type Arm,
+  type Entry,
+  type EntryOf,
+  type EntryType,
+  type LedgerRef,
+  refOf,
+  sha256Hex,
+  utf8,
+} from '#lib/ledger';
 import {
   decidePromotion,
   labelledBy,
@@ -79,7 +88,17 @@ function checkRecall(context: Context, entry: EntryOf<'lessons_recalled'>, { rec
     wrong('the token counts of the lessons used are not those of their rendering');
 }
 
+const ABOUT_LESSONS: ReadonlySet<EntryType> = new Set([
+  'lesson_extracted',
+  'lesson_checked',
+  'lesson_reviewed',
+  'lesson_rejected',
+  'lesson_promoted',
+]);
+
 function checkExtraction(context: Context, chain: readonly Entry[], run: ChildState, ground: LessonGround): void {
+  // Nearly every run that learns nothing: no list is made of what its lessons could rest on.
+  if (run.lessons.length === 0 && !chain.some(({ type }) => ABOUT_LESSONS.has(type))) return;
   const extracts = ground.arm.memory.extraction === 'on' && ground.contract.learning !== null;
   const promotes = extracts && ground.arm.memory.promotion === 'eager';
   const byRef = new Map<LedgerRef, Entry>();

@@ -1,6 +1,6 @@
 import { type ChildRecord, evolve, type EvaluationState, planOf } from '#lib/evaluation';
 import type { Entry, LedgerRef } from '#lib/ledger';
-import { mayNameBlobs } from './bodies.js';
+import { blobsOf } from './bodies.js';
 import { checkLessons } from './check-lessons.js';
 import { LinkCheck } from './check-links.js';
 import { checkPrompts } from './check-prompts.js';
@@ -36,7 +36,8 @@ export async function checkRun(
     else {
       entries.push(typed.entry);
       if (sound) evolve(state, typed.entry);
-      if (mayNameBlobs(typed.entry)) await context.bodies.transcripts(stored, typed.entry);
+      const blobs = blobsOf(typed.entry);
+      if (blobs.length > 0) await context.bodies.transcripts(stored, blobs);
     }
   }
   const { run } = record;
