@@ -12,6 +12,7 @@ import { keysCommand } from './commands/keys.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { lessonsCommand } from './commands/lessons.js';
 import { listCommand } from './commands/list.js';
+import { replayCommand } from './commands/replay.js';
 import { reportCommand } from './commands/report.js';
 import { requestCommand } from './commands/request.js';
 import { serveCommand } from './commands/serve.js';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
     initCommand(),
     evalCommand(),
     verifyCommand(),
+    replayCommand(),
     reportCommand(),
     listCommand(),
     ledgerCommand(),
