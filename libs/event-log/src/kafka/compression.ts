@@ -1,12 +1,18 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip, zstdDecompress } from 'node:zlib';
-import { CompressionCodecs, CompressionTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { MOST_BYTES } from './growing.js';
 import { unlz4 } from './lz4.js';
 import { unsnappy } from './snappy.js';
 
+// Plain node sees no export of that name: kafkajs is CommonJS.
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+
 /** Records that stand in for those of a batch that cannot be unpacked; no batch has more. */
 const STAND_INS = 100_000;
+
+type Decompress = (bytes: Buffer) => Promise<Buffer> | Buffer;
+type Compress = (encoder: { readonly buffer: Buffer }) => Promise<Buffer>;
 
 /**
  * Foreign producers compress as they like. kafkajs itself knows only gzip, without a limit, and stops a consumer for ever at anything else: with these it
@@ -15,7 +21,7 @@ const STAND_INS = 100_000;
 export function registerCodecs(): void {
   const limit = { maxOutputLength: MOST_BYTES };
   const codec =
-    (decompress: (bytes: Buffer) => Promise<Buffer> | Buffer, compress = noCompression) =>
+    (decompress: Decompress, compress: Compress = readOnly) =>
     () => ({
       compress,
       decompress: async (bytes: Buffer): Promise<Buffer> => {
@@ -35,9 +41,7 @@ export function registerCodecs(): void {
   CompressionCodecs[CompressionTypes.LZ4] = codec(unlz4);
 }
 
-function noCompression(_: { readonly buffer: Buffer }): Promise<Buffer> {
-  return Promise.reject(new Error('this codec only reads'));
-}
+const readOnly: Compress = () => Promise.reject(new Error('this codec only reads'));
 
 let made: Buffer | null = null;
 

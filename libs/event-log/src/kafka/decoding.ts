@@ -15,19 +15,33 @@ export class Decoding {
     return this.codec.encode(topic, value);
   }
 
-  /** @throws SchemaError for what is wrong with the value; LogError `log_closed` */
-  async decode<T extends WireTopic>(topic: T, bytes: Uint8Array | null): Promise<WireValue<T>> {
+  /** At once, where the schema is known. @throws SchemaError for what is wrong with the value; LogError `log_closed` */
+  decode<T extends WireTopic>(topic: T, bytes: Uint8Array | null): WireValue<T> | Promise<WireValue<T>> {
     if (bytes === null) throw new SchemaError('value_malformed', 'the record has no value');
+    try {
+      const value = this.codec.decode(topic, bytes);
+      return value instanceof Promise ? this.#patiently(topic, bytes, value) : value;
+    } catch (error) {
+      return this.#patiently(topic, bytes, Promise.reject(error));
+    }
+  }
+
+  async #patiently<T extends WireTopic>(
+    topic: T,
+    bytes: Uint8Array,
+    first: Promise<WireValue<T>>,
+  ): Promise<WireValue<T>> {
+    let decoding: WireValue<T> | Promise<WireValue<T>> = first;
     for (let attempt = 0; ; attempt++) {
       try {
-        const value = this.codec.decode(topic, bytes);
-        return value instanceof Promise ? await this.life.bound(value) : value;
+        return await this.life.bound(Promise.resolve(decoding));
       } catch (error) {
         this.life.assert();
         if (!(error instanceof SchemaError)) throw asMalformed(error);
         if (!error.retryable) throw error;
         this.observer.trouble?.('decode', error);
         await waitAgain(attempt);
+        decoding = Promise.resolve().then(() => this.codec.decode(topic, bytes));
       }
     }
   }

@@ -28,10 +28,10 @@ export interface Deployment {
 }
 
 /** Topics of a test's own. */
-export async function deploy(partitions = 1, brokers = inject('stack').brokers): Promise<Deployment> {
+export async function deploy(partitions = 1, brokers = inject('stack').brokers, replication = 1): Promise<Deployment> {
   const prefix = `t-${randomUUID().slice(0, 8)}.`;
   const connection = { brokers, clientId: 'tests' };
-  await deployTopics({ connection, prefix, partitions, replication: 1, minInsyncReplicas: 1 });
+  await deployTopics({ connection, prefix, partitions, replication, minInsyncReplicas: Math.min(2, replication) });
   const kafka = new Kafka({ brokers, clientId: 'raw', logLevel: logLevel.NOTHING });
   let producer: Producer | null = null;
   const logs: KafkaLog[] = [];

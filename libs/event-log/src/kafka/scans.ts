@@ -18,7 +18,7 @@ interface Wanted {
 /** A slow scan does not hold up those that come after it. */
 const AT_ONCE = 2;
 
-/** The records of a partition from one offset to another, a fetch at a time. */
+/** The records of a partition from one offset to another, a fetch at a time; the next is under way while one is used. */
 export async function* pages(
   reader: DirectReader,
   topic: string,
@@ -26,24 +26,32 @@ export async function* pages(
   from: number,
   end: number,
 ): AsyncGenerator<readonly KafkaMessage[]> {
+  const fetching = (offset: number) => {
+    if (offset >= end) return null;
+    const fetched = reader.fetchOne(topic, { partition, offset });
+    // Whoever waits for it hears of it; perhaps nobody does.
+    fetched.catch(() => {});
+    return fetched;
+  };
   let offset = from;
-  while (offset < end) {
-    const fetched = await reader.fetchOne(topic, { partition, offset });
+  for (let under = fetching(from); under !== null; ) {
+    const fetched = await under;
     if (fetched === null) {
       const beginning = (await reader.ends(topic, true))[partition] ?? end;
       if (beginning <= offset) return;
       offset = beginning;
+    } else if (fetched.next === offset) {
+      // Compaction may leave the end of a partition empty; a new leader may not know yet how far it goes.
+      if (fetched.highWatermark >= end) return;
+      await waitAgain(3);
+    } else {
+      offset = fetched.next;
+      under = fetching(offset);
+      const wanted = fetched.records.filter((record) => Number(record.offset) < end);
+      if (wanted.length > 0) yield wanted;
       continue;
     }
-    const { records, next, highWatermark } = fetched;
-    if (next === offset) {
-      // Compaction may leave the end of a partition empty; a new leader may not know yet how far it goes.
-      if (highWatermark >= end) return;
-      await waitAgain(3);
-    }
-    const wanted = records.filter((record) => Number(record.offset) < end);
-    if (wanted.length > 0) yield wanted;
-    offset = next;
+    under = fetching(offset);
   }
 }
 

@@ -259,7 +259,7 @@ export class TopicConsumer implements Consumer {
     let record: TopicRecord | null = null;
     try {
       const value = decoding.decode(topic, message.value);
-      record = recordOf(raw, await beating(value, heartbeat));
+      record = recordOf(raw, value instanceof Promise ? await beating(value, heartbeat) : value);
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;
       if (!goesOn()) return false;
