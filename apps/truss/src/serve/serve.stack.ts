@@ -183,18 +183,23 @@ describe('truss serve', () => {
 
   test('hands a run back when it stops in the middle of it, and another executor goes on', async () => {
     const rest = serve(['coordinator', 'projector']);
-    const first = serve(['executor']);
+    const first = serve(['executor'], { TRUSS_LEASE_TIME: '60s' });
     await Promise.all([ready(rest), ready(first)]);
-    const evaluation = await ask('handed back', { seconds: 8 });
-    const started = () => first.lines().filter(({ msg }) => msg === 'run started').length;
-    await expect.poll(started, { timeout: 30_000 }).toBe(2);
+    const evaluation = await ask('handed back', { seconds: 6 });
+    const said = ({ lines }: Serving, message: string) => lines().filter(({ msg }) => msg === message).length;
+    await expect.poll(() => said(first, 'run started'), { timeout: 30_000 }).toBe(2);
+    const leases = () => cluster.redis?.keys(`${prefix}lease:*`);
+    expect(await leases()).toHaveLength(2);
     const { code, ms } = await first.stop();
     expect(code).toBe(0);
     expect(ms).toBeLessThan(10_000);
+    // Not run out, but given back: a minute is not over.
+    expect(await leases()).toEqual([]);
     const second = serve(['executor']);
+    await ready(second);
+    await expect.poll(() => said(second, 'ledger taken over'), { timeout: 15_000 }).toBe(2);
     await expect.poll(() => reported(evaluation), { timeout: 60_000 }).toBe(true);
-    const takenOver = second.lines().filter(({ msg }) => msg === 'ledger taken over');
-    expect(takenOver).toHaveLength(2);
+    expect(said(first, 'run sealed') + said(second, 'run sealed')).toBe(2);
     await Promise.all([rest.stop(), second.stop()]);
   });
 
