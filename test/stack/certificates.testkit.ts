@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { generate } from 'selfsigned';
 
 /** A key and its certificate, PEM (PKCS #8 and X.509). */
@@ -15,7 +16,8 @@ export interface Authority {
 export async function createAuthority(): Promise<Authority> {
   const days = { notBeforeDate: new Date(Date.now() - 60_000), notAfterDate: new Date(Date.now() + 86_400_000) };
   const common = { ...days, keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const;
-  const root = await generate([{ name: 'commonName', value: 'truss test authority' }], {
+  // One who trusts several authorities finds the right one by its name.
+  const root = await generate([{ name: 'commonName', value: `truss test ${randomUUID()}` }], {
     ...common,
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },

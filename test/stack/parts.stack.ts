@@ -94,9 +94,10 @@ describe('a broker with SASL over TLS and ACLs', () => {
 });
 
 test('a Redis that speaks only TLS and knows one user refuses the rest', async () => {
-  const redis = await startSecureRedis();
+  const redis = await startSecureRedis({ truss: '~* &* +@all' });
   try {
-    const { url, ca, username, password } = redis;
+    const { url, ca, passwords } = redis;
+    const user = { username: 'truss', password: passwords.get('truss') };
     const options = { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 };
     const ask = async (more: object): Promise<string> => {
       const client = new Redis(url, { ...options, ...more });
@@ -108,9 +109,9 @@ test('a Redis that speaks only TLS and knows one user refuses the rest', async (
         client.disconnect();
       }
     };
-    expect(await ask({ username, password, tls: { ca } })).toBe('PONG');
+    expect(await ask({ ...user, tls: { ca } })).toBe('PONG');
     await expect(ask({ tls: { ca } })).rejects.toThrow();
-    await expect(ask({ username, password })).rejects.toThrow();
+    await expect(ask(user)).rejects.toThrow();
   } finally {
     await redis.close();
   }

@@ -16,8 +16,7 @@ export interface PrivateRedis {
 
 export interface SecureRedis extends PrivateRedis {
   readonly ca: string;
-  readonly username: string;
-  readonly password: string;
+  readonly passwords: ReadonlyMap<string, string>;
 }
 
 /** A Redis with a port of its own and no persistence. */
@@ -28,11 +27,11 @@ export async function startRedis(): Promise<PrivateRedis> {
   return { url, part, close };
 }
 
-/** A Redis that speaks only TLS and knows only one user. */
-export async function startSecureRedis(username = 'truss'): Promise<SecureRedis> {
+/** A Redis that speaks only TLS and knows only these users: the rules of each, as in the ACLs of Redis. Passwords are made now. */
+export async function startSecureRedis(users: Readonly<Record<string, string>>): Promise<SecureRedis> {
   const [port = 0] = await freePorts(1);
   const { ca, server } = await createAuthority();
-  const password = makePassword();
+  const passwords = new Map([...Object.keys(users), PROBE].map((name) => [name, makePassword()]));
   const url = `rediss://127.0.0.1:${port}`;
   const files = { 'ca.pem': ca, 'cert.pem': server.cert, 'key.pem': server.key };
   const lines = [
@@ -43,16 +42,17 @@ export async function startSecureRedis(username = 'truss'): Promise<SecureRedis>
     'tls-key-file key.pem',
     'tls-auth-clients no',
     'user default off',
-    `user ${username} on >${password} ~* &* +@all`,
+    ...Object.entries({ ...users, [PROBE]: '+ping +info' }).map(
+      ([name, rules]) => `user ${name} on >${passwords.get(name)} ${rules}`,
+    ),
   ];
-  const { part, close } = await launch(
-    lines,
-    () => ping(new Redis(url, { ...ONCE, username, password, tls: { ca } })),
-    files,
-  );
-  return { url, part, close, ca, username, password };
+  const probe = { ...ONCE, username: PROBE, password: passwords.get(PROBE) ?? '', tls: { ca } };
+  const { part, close } = await launch(lines, () => ping(new Redis(url, probe)), files);
+  return { url, part, close, ca, passwords };
 }
 
+/** The user by whom the testkit sees that Redis is up. */
+const PROBE = 'probe';
 const ONCE = { lazyConnect: true, retryStrategy: () => null } as const;
 
 async function ping(client: Redis): Promise<boolean> {

@@ -12,3 +12,8 @@ export function scratchFolder(name: string): string {
 export function makePassword(): string {
   return randomBytes(18).toString('base64url');
 }
+
+/** What all names of a test on a shared stack begin with. */
+export function scratchPrefix(): string {
+  return `t-${randomBytes(4).toString('hex')}.`;
+}
