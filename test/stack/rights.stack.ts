@@ -34,6 +34,8 @@ const prefix = scratchPrefix();
 const folder = mkdtempSync(join(tmpdir(), 'truss-rights-'));
 const keys = join(folder, 'keys');
 const services = new Map<string, ChildProcess>();
+/** All that the services printed. */
+let printed = '';
 let kafka: SecureCluster;
 let redis: SecureRedis;
 let registry: Doorway;
@@ -87,6 +89,9 @@ test('services with the rights that docs/operations.md lists, and no other, brin
   for (const child of services.values()) child.kill('SIGTERM');
   expect(await Promise.all(ended)).toEqual([0, 0, 0]);
   expect(denials()).toEqual([]);
+  for (const secret of [...kafka.passwords.values(), ...redis.passwords.values(), registry.password]) {
+    expect(printed).not.toContain(secret);
+  }
 });
 
 test('what is not listed is refused: an executor cannot ask, accept or report, and a requester cannot write a ledger', async () => {
@@ -125,12 +130,14 @@ function environmentOf(principal: string): Record<string, string> {
   const key = SERVICE_ROLES.some((role) => role === principal)
     ? { [`TRUSS_${principal.toUpperCase()}_KEY_FILE`]: join(keys, `${principal}.key`) }
     : {};
+  const password = join(folder, `${principal}.password`);
+  writeFileSync(password, `${kafka.passwords.get(principal)}\n`, { mode: 0o600 });
   return {
     PATH: process.env['PATH'] ?? '',
     TRUSS_BROKERS: kafka.brokers.join(','),
     TRUSS_KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
     TRUSS_KAFKA_SASL_USERNAME: principal,
-    TRUSS_KAFKA_SASL_PASSWORD: kafka.passwords.get(principal) ?? '',
+    TRUSS_KAFKA_SASL_PASSWORD_FILE: password,
     TRUSS_REGISTRY: registry.url,
     TRUSS_REGISTRY_USERNAME: registry.username,
     TRUSS_REGISTRY_PASSWORD: registry.password,
@@ -164,6 +171,7 @@ function serve(role: string): Promise<string> {
     let out = '';
     const read = (text: string): void => {
       out += text;
+      printed += text;
       const url = /"url":"(http:[^"]+)".*"msg":"serving"/.exec(out)?.[1];
       if (url !== undefined) resolve(url);
     };
