@@ -1,6 +1,7 @@
 import type { RedisConnection } from '#lib/event-log/redis';
 import type { ServiceRole } from '#lib/key-store';
 import type { RegistryConnection } from '#lib/schemas';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { otlpOf, type OtlpSettings, redisOf, registryOf } from './endpoints.js';
 import { type KafkaConnection, kafkaOf } from './kafka.js';
@@ -74,7 +75,7 @@ export function readConfig<P extends Part>(
   flags: ConfigFlags,
   { parts, roles = [], clientId = 'truss' }: Need<P>,
 ): Config<P> {
-  const reader = new SettingsReader(env, flags);
+  const reader = new SettingsReader({ ...inFolder(env['TRUSS_KEYS']), ...onlySet(env) }, flags);
   const warnings: string[] = [];
   const needed: ReadonlySet<Part> = new Set(parts);
   if (needed.has('kafka')) reader.required('TRUSS_BROKERS', 'host:port, or several with commas between them');
@@ -120,6 +121,17 @@ export function readConfig<P extends Part>(
   };
   reader.check();
   return { ...settings, ...found } as Config<P>;
+}
+
+/** What the folder of keys stands for. */
+function inFolder(folder: string | undefined): Record<string, string> {
+  if (folder === undefined || folder.trim() === '') return {};
+  const keys = Object.entries(ROLES).map(([role, name]) => [name, join(folder.trim(), `${role}.key`)]);
+  return { TRUSS_TRUST_FILE: join(folder.trim(), 'trust.json'), ...Object.fromEntries(keys) };
+}
+
+function onlySet(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => (value ?? '').trim() !== ''));
 }
 
 function defined<K extends Part>(part: K, value: Parts[K] | undefined): Partial<Parts> {

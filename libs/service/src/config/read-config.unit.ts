@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from './errors.js';
@@ -218,5 +219,16 @@ describe('the configuration', () => {
     }
     expect(shown).toContain('TRUSS_OTLP_HEADERS');
     expect(shown).not.toContain(canary);
+  });
+});
+
+test('a folder of keys stands for the files that are not named one by one', () => {
+  const env = { ...CLUSTER, TRUSS_TRUST_FILE: '', TRUSS_KEYS: 'demo.keys', TRUSS_EXECUTOR_KEY_FILE: 'other.key' };
+  const config = readConfig(env, {}, { parts: ['trust'], roles: ['coordinator', 'executor'] });
+  expect(config.trust).toBe(join('demo.keys', 'trust.json'));
+  expect(config.keyFiles).toEqual({
+    coordinator: join('demo.keys', 'coordinator.key'),
+    executor: 'other.key',
+    projector: join('demo.keys', 'projector.key'),
   });
 });

@@ -71,6 +71,11 @@ export const VARIABLES = {
     otherwise: '1',
   },
 
+  TRUSS_KEYS: {
+    meaning:
+      'a folder as `truss keys init` makes it, where the four below are not set one by one: `trust.json` and a key for each role',
+    otherwise: 'none',
+  },
   TRUSS_TRUST_FILE: { meaning: 'the trust store `trust.json`: whose signatures count' },
   TRUSS_COORDINATOR_KEY_FILE: {
     meaning: 'private key of the coordinator; a process needs those of its own roles only',
