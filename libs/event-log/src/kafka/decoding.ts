@@ -22,26 +22,30 @@ export class Decoding {
       const value = this.codec.decode(topic, bytes);
       return value instanceof Promise ? this.#patiently(topic, bytes, value) : value;
     } catch (error) {
-      return this.#patiently(topic, bytes, Promise.reject(error));
+      if (!(error instanceof SchemaError)) throw asMalformed(error);
+      if (!error.retryable) throw error;
+      this.observer.trouble?.('decode', error);
+      return waitAgain(0).then(() => this.#patiently(topic, bytes, undefined));
     }
   }
 
   async #patiently<T extends WireTopic>(
     topic: T,
     bytes: Uint8Array,
-    first: Promise<WireValue<T>>,
+    begun: Promise<WireValue<T>> | undefined,
   ): Promise<WireValue<T>> {
-    let decoding: WireValue<T> | Promise<WireValue<T>> = first;
-    for (let attempt = 0; ; attempt++) {
+    let under = begun;
+    for (let attempt = 1; ; attempt++) {
+      this.life.assert();
       try {
-        return await this.life.bound(Promise.resolve(decoding));
+        return await this.life.bound(Promise.resolve(under ?? this.codec.decode(topic, bytes)));
       } catch (error) {
         this.life.assert();
         if (!(error instanceof SchemaError)) throw asMalformed(error);
         if (!error.retryable) throw error;
         this.observer.trouble?.('decode', error);
+        under = undefined;
         await waitAgain(attempt);
-        decoding = Promise.resolve().then(() => this.codec.decode(topic, bytes));
       }
     }
   }

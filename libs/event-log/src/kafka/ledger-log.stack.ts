@@ -145,12 +145,14 @@ test('a follower that waits for nothing hears 5,000 entries of 250 evaluations, 
         expect(await log.log.append([await child.next(drafts.note(`${n}`))])).toBe('confirmed');
     }),
   );
-  for (const { parent } of runs) {
-    const one = heard.get(parent.evaluation) ?? new Heard();
-    const following = await follow(other.log, parent.evaluation, one);
-    expect(one.joinings.slice(-20)).toEqual(Array.from({ length: 20 }, () => 'joined'));
-    following.stop();
-  }
+  await Promise.all(
+    runs.map(async ({ parent }) => {
+      const one = heard.get(parent.evaluation) ?? new Heard();
+      const following = await follow(other.log, parent.evaluation, one);
+      expect(one.joinings.slice(-20)).toEqual(Array.from({ length: 20 }, () => 'joined'));
+      following.stop();
+    }),
+  );
   expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(200);
   await other.close();
 });

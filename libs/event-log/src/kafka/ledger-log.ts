@@ -48,7 +48,7 @@ interface Held {
 }
 
 /** Folds that nobody uses are kept for whoever comes back, but no more than these. */
-const IDLE_TAILS = 64;
+const IDLE_TAILS = 256;
 /** Records that wait to be folded, over all evaluations, before the reader waits too. */
 const MOST_QUEUED = 10_000;
 

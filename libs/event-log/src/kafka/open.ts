@@ -42,6 +42,11 @@ export interface KafkaLag {
 }
 
 export interface KafkaLog extends OpenLog {
+  /**
+   * Joins the group that looks through the topics which only this adapter reads, and puts what cannot be decoded on `eval.dead-letter`. One process of a
+   * deployment is enough, several share the work; resolves when it has its share.
+   */
+  guard(): Promise<void>;
   /** True while the cluster answers, the ledger is read, and every consumer has its partitions. */
   ready(): boolean;
   lag(): KafkaLag;
@@ -116,6 +121,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     log: ledger,
     topics,
     close,
+    guard: () => topics.guard(),
     scan: () => ledger.scan(),
     ready: () =>
       !life.over &&

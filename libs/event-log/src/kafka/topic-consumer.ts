@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer as KafkaConsumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
-import { SchemaError } from '#lib/schemas';
+import { SchemaError, type WireTopic } from '#lib/schemas';
+import type { JsonValue } from '#lib/ledger';
 import { tell } from '../listening.js';
 import type { Consumer, Topic, TopicHandler, TopicRecord } from '../port.js';
 import { type DeadLetters, RAW, type RawRecord } from './dead-letters.js';
@@ -26,7 +27,7 @@ export interface ConsumerParts {
 }
 
 export interface Consumed {
-  readonly topic: Topic;
+  readonly topic: WireTopic;
   /** Full names. */
   readonly topicName: string;
   readonly group: string;
@@ -37,6 +38,8 @@ const REBALANCE_MS = 15_000;
 /** A consumer that stops waits for its fetch. */
 const WAIT_MS = 700;
 const BEAT_MS = 500;
+/** A position waits so long for others to be committed with it: a restart only does again what lies between. */
+const COMMIT_MS = 20;
 /** What is finished is committed when it stops; after so long the next member does it again. */
 const LAST_COMMIT_MS = 3_000;
 
@@ -258,8 +261,10 @@ export class TopicConsumer implements Consumer {
     const raw = rawOf(topic, partition, message);
     let record: TopicRecord | null = null;
     try {
-      const value = decoding.decode(topic, message.value);
-      record = recordOf(raw, value instanceof Promise ? await beating(value, heartbeat) : value);
+      const decoded = decoding.decode(topic, message.value);
+      const value = decoded instanceof Promise ? await beating(decoded, heartbeat) : decoded;
+      // What is no JSON is on topics that nobody is given.
+      record = recordOf(raw, value as JsonValue);
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;
       if (!goesOn()) return false;
@@ -283,12 +288,17 @@ export class TopicConsumer implements Consumer {
         await this.#committing;
         continue;
       }
-      this.#dirty = false;
-      this.#committing = this.#commit().finally(() => {
+      this.#committing = this.#soon().finally(() => {
         this.#committing = null;
       });
       await this.#committing;
     }
+  }
+
+  async #soon(): Promise<void> {
+    if (this.#stopping === null) await sleep(COMMIT_MS);
+    this.#dirty = false;
+    await this.#commit();
   }
 
   async #commit(): Promise<void> {
@@ -330,7 +340,7 @@ async function beating<T>(work: Promise<T>, heartbeat: () => Promise<void>): Pro
 }
 
 /** A copy: the client's buffers hold all that was fetched with it. */
-export function rawOf(topic: Topic, partition: number, { key, value, headers, offset }: KafkaMessage): RawRecord {
+export function rawOf(topic: WireTopic, partition: number, { key, value, headers, offset }: KafkaMessage): RawRecord {
   return {
     topic,
     partition,

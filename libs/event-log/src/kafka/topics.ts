@@ -1,5 +1,5 @@
 import type { JsonValue } from '#lib/ledger';
-import { SchemaError } from '#lib/schemas';
+import { SchemaError, type WireTopic } from '#lib/schemas';
 import type { Consumer, Topic, TopicHandler, TopicRecord, Topics } from '../port.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Ends } from './ends.js';
@@ -32,7 +32,24 @@ export class KafkaTopics implements Topics {
     return this.parts.letters.refuse(record, code, reason);
   }
 
-  async consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer> {
+  consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer> {
+    return this.#join(topic, group, handler);
+  }
+
+  /** Joins those that look through the topics that nobody consumes: what cannot be decoded on them goes to the dead letters too, once. */
+  async guard(): Promise<void> {
+    const guarded = (['eval.ledger', 'eval.attachment', 'eval.index', 'eval.contract'] as const).map(async (topic) => {
+      const joined = this.#join(topic, `guard-${topic}`, {
+        record: ({ position, partition }) => {
+          joined.then((consumer) => consumer.commit(position + 1, partition)).catch(() => {});
+        },
+      });
+      await joined;
+    });
+    await Promise.all(guarded);
+  }
+
+  async #join(topic: WireTopic, group: string, handler: TopicHandler): Promise<Consumer> {
     this.parts.life.assert();
     const { prefix } = this.parts;
     const names = { topic, topicName: topicName(prefix, topic), group: `${prefix}truss-${group}` };
