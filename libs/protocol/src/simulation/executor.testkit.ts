@@ -1,6 +1,7 @@
-import type { ChildRunId } from '#lib/ledger';
-import { OffsetTracker } from '../offsets.js';
+import { chainOf, type ChildRunId } from '#lib/ledger';
 import type { RunCore } from '../run.js';
+import type { Taken } from './consumer.testkit.js';
+import { type LeaseClient, leaseClient } from './leases.testkit.js';
 import { type AnyEffect, type Host, Process } from './process.testkit.js';
 import { fate } from './random.testkit.js';
 import { contextOf } from './scenario.testkit.js';
@@ -11,82 +12,46 @@ export function partitionOf(child: ChildRunId, partitions: number): number {
   return fate(child) % partitions;
 }
 
-interface Assignment {
-  next: number;
-  readonly partition: number;
-  readonly tracker: OffsetTracker;
-  readonly waiting: { readonly position: number; readonly command: Command }[];
-  fetching: boolean;
-}
-
 interface Job extends Host {
+  readonly child: ChildRunId;
   readonly core: RunCore;
-  readonly records: { readonly assignment: Assignment; readonly position: number }[];
+  readonly records: Taken[];
 }
 
-/** An executor: it takes commands of its partitions, a few at a time, and hosts a run's core for each. */
+/** An executor: it hosts a run's core for each command, and acts for a few at a time; who waits for another's lease holds no slot. */
 export class Executor extends Process {
-  private assignments = new Map<number, Assignment>();
   private jobs = new Map<ChildRunId, Job>();
+  private slots = new Set<Job>();
+  private queue = new Map<Job, () => void>();
+  private leases: LeaseClient = leaseClient(this);
 
   override crash(): void {
     super.crash();
-    this.assignments = new Map();
     this.jobs = new Map();
+    this.slots = new Set();
+    this.queue = new Map();
+    this.leases = leaseClient(this);
   }
 
-  assigned(partition: number): void {
-    if (this.assignments.has(partition)) return;
-    const next = this.world.committedOf('executors', partition);
-    this.trace(() => `owns commands ${partition} from ${next}`);
-    this.assignments.set(partition, { next, partition, tracker: new OffsetTracker(), waiting: [], fetching: false });
-    this.consume();
+  /** Ends in order: whoever is given the commands again finds the runs free. */
+  handBack(): void {
+    for (const job of this.slots) this.leases.release(job.child);
   }
 
   /** What runs goes on: its lease tells the next owner of the partition. */
-  revoked(partition: number): void {
-    this.trace(() => `knows that it lost commands ${partition}`);
-    this.assignments.delete(partition);
+  lost(): void {}
+
+  take(taken: Taken): void {
+    const command = this.world.commands[taken.partition]?.[taken.position] as Command;
+    const running = this.jobs.get(command.child);
+    // A copy is finished when the run is, not before.
+    if (running !== undefined) running.records.push(taken);
+    else this.run(command, taken);
   }
 
-  consume(): void {
-    const { world } = this;
-    for (const assignment of this.assignments.values()) {
-      const topic = world.commands[assignment.partition] ?? [];
-      if (assignment.fetching || assignment.next >= topic.length) continue;
-      assignment.fetching = true;
-      world.later(world.latency(), this, () => {
-        assignment.fetching = false;
-        if (this.assignments.get(assignment.partition) !== assignment) return;
-        while (assignment.next < topic.length) {
-          const position = assignment.next++;
-          assignment.tracker.began(position);
-          assignment.waiting.push({ position, command: topic[position] as Command });
-        }
-        this.fill();
-      });
-    }
-  }
-
-  private fill(): void {
-    for (const assignment of this.assignments.values()) {
-      const { waiting } = assignment;
-      for (let i = 0; i < waiting.length; ) {
-        const { position, command } = waiting[i] as (typeof waiting)[number];
-        const running = this.jobs.get(command.child);
-        if (running === undefined && this.jobs.size >= this.world.mix.slots) {
-          i++;
-          continue;
-        }
-        waiting.splice(i, 1);
-        if (running !== undefined) running.records.push({ assignment, position });
-        else this.begin(command, { assignment, position });
-      }
-    }
-  }
-
-  private begin({ eval: evaluation, child }: Command, record: Job['records'][number]): void {
+  private run(command: Command, taken: Taken): void {
     const { rules, mix } = this.world;
+    const { eval: evaluation, child } = command;
     const core = new rules.run(evaluation, child, {
       key: this.key.id,
       leaseMs: mix.leaseMs,
@@ -97,42 +62,90 @@ export class Executor extends Process {
       evaluation,
       child,
       label: `run ${child.slice(35)}`,
-      records: [record],
+      records: [taken],
+      begun: false,
       over: false,
       wakeAt: Number.POSITIVE_INFINITY,
+      begin: () => core.begin(),
       step: (event, view, env) => core.step(event, view, env),
     };
     this.trace(() => `takes the command of ${child.slice(35)}`);
     this.jobs.set(child, job);
-    this.hosts.push(job);
-    this.start(job, core.begin());
+    this.host(job, () => this.beginPatience(job));
+  }
+
+  /** A command that nobody asked for is refused after a while. */
+  private beginPatience(job: Job): void {
+    const { world } = this;
+    world.later(10 * world.mix.leaseMs, this, () => {
+      if (job.over) return;
+      const { phase } = job.core.state;
+      if (phase === 'judging' && world.rules.asksAgain) return this.beginPatience(job);
+      if (phase !== 'waiting') return;
+      this.trace(() => `refuses the command of ${job.child.slice(35)}`);
+      for (const { partition, position } of job.records)
+        world.referee.refusedCommand(world.commands[partition]?.[position] as Command);
+      this.log.publish(
+        'eval.dead-letter/0',
+        () => world.deadLetters.push('not_requested'),
+        () => this.finished(job),
+      );
+    });
   }
 
   protected finished(job: Job): void {
-    const { world } = this;
-    job.over = true;
-    this.jobs.delete(job.core.child);
-    this.hosts.splice(this.hosts.indexOf(job), 1);
-    for (const { assignment, position } of job.records) {
-      const { partition, tracker } = assignment;
-      const offset = tracker.finished(position);
-      if (this.assignments.get(partition) !== assignment) continue;
-      world.referee.offset('executors', partition, offset);
-      this.trace(() => `commits ${offset} of commands ${partition}`);
-      world.later(world.latency(), null, () => world.commit('executors', partition, offset));
+    if (job.over) return;
+    this.stop(job);
+    this.jobs.delete(job.child);
+    this.consumer.finish(job.records);
+    this.log.close(job.evaluation);
+  }
+
+  private takeSlot(job: Job, granted: () => void): void {
+    if (!this.slots.has(job) && this.slots.size >= this.world.mix.slots) {
+      this.queue.set(job, granted);
+      return;
     }
-    this.fill();
+    this.slots.add(job);
+    granted();
+  }
+
+  private releaseSlot(job: Job): void {
+    this.queue.delete(job);
+    if (!this.slots.delete(job)) return;
+    for (const [next, granted] of this.queue) {
+      this.queue.delete(next);
+      return this.takeSlot(next, granted);
+    }
+  }
+
+  private lease(job: Job): void {
+    this.takeSlot(job, () => {
+      const begun = chainOf(this.view(job.evaluation).live, job.child) !== null;
+      this.leases.hold(job.child, begun, (granted) => {
+        // A run that is under way keeps its slot until it stops, whatever is said of its lease.
+        if (!granted && job.core.state.phase === 'leasing') this.releaseSlot(job);
+        this.drive(job, { kind: 'leased', granted });
+      });
+    });
   }
 
   protected perform(job: Job, effect: AnyEffect): void {
     switch (effect.kind) {
+      case 'lease':
+        return this.lease(job);
+      case 'release':
+        this.releaseSlot(job);
+        this.leases.release(job.child);
+        return;
       case 'perform': {
         const { world } = this;
         const { id, action } = effect;
         const view = this.view(job.evaluation);
         this.trace(() => `${job.label} performs ${actionName(action)}`);
-        world.referee.acted(view, job.core.child, { key: this.key.id, session: job.core.state.session ?? '' }, action);
-        const work = simulateWork(action, view, contextOf(view, job.core.child));
+        const writer = { key: this.key.id, session: job.core.state.session ?? '' };
+        world.referee.acted(view, job.child, writer, action);
+        const work = simulateWork(action, view, contextOf(view, job.child));
         const takes = world.chance.below(world.mix.workMs);
         if (work.progress.length > 0)
           world.later(takes >> 1, this, () => this.drive(job, { kind: 'progress', id, drafts: work.progress }));

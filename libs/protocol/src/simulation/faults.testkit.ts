@@ -219,7 +219,7 @@ function anOffsetPastTheCloseBeforeTheReport(): Rules {
   return { ...SOUND, name: 'an offset past eval_closed before the report', projection: Projection };
 }
 
-/** Each loosens one rule of DESIGN.md's section on writing. */
+/** Each loosens one rule of DESIGN.md's section on writing, or one of the Kafka adapter, of consumers or of leases. */
 export const FAULTS: readonly Rules[] = [
   takeOverBelowTheLiveHead(),
   theFirstEntryAtASeqWins(),
@@ -231,4 +231,10 @@ export const FAULTS: readonly Rules[] = [
   aCommandFinishedOnLost(),
   anOffsetPastTheCloseBeforeTheReport(),
   { ...SOUND, name: 'a position trusted', trustsPositions: true },
+  { ...SOUND, name: 'an append answered at its acknowledgement', answersAtAcknowledgement: true },
+  { ...SOUND, name: 'a commit for a partition that was lost', keepsLostTrackers: true },
+  { ...SOUND, name: 'a beginning overwritten by a later acceptance', laterBeginningsCount: true },
+  { ...SOUND, name: 'a take-over from a lease store that came back empty', trustsEmptyStores: true },
+  { ...SOUND, name: 'a late end that ends what began since', releasesByName: true },
+  { ...SOUND, name: 'a command that nobody asked for, looked at once', asksAgain: false },
 ];

@@ -1,5 +1,24 @@
 import type { Chance } from './random.testkit.js';
 
+/** How a Kafka cluster and the adapter's place in it are. Times in milliseconds. */
+export interface KafkaMix {
+  readonly ledgerPartitions: number;
+  /** Records of a partition in one send, and records that are folded at once. */
+  readonly batch: number;
+  readonly page: number;
+  /** How long the signatures of a page take. */
+  readonly foldDelay: number;
+  readonly sessionMs: number;
+  readonly heartbeatMs: number;
+  readonly rebalanceMs: number;
+  /** How many folds that nobody uses are kept. */
+  readonly idleTails: number;
+  /** Chance that a record of `eval.index` takes those before it away. */
+  readonly compacts: number;
+  /** Commands that nobody wrote a request for. */
+  readonly strayCommands: number;
+}
+
 /** How bad a seed's world is. Every seed draws its own mix (swarm testing), so that no fault hides behind another. Times in milliseconds. */
 export interface Mix {
   /** Append as SQLite has it: refused at once instead of superseded. */
@@ -40,9 +59,37 @@ export interface Mix {
   readonly earlyTimers: boolean;
   readonly slowAnswers: boolean;
   readonly faultsUntil: number;
+  readonly kafka: KafkaMix | null;
 }
 
 export function drawMix(chance: Chance): Mix {
+  const mix = drawWorld(chance);
+  return chance.chance(0.5) ? mix : onKafka(mix, chance);
+}
+
+/** The faults that only one log with a total order has are not Kafka's, and the evaluations are more, so that there is work on several partitions. */
+function onKafka(mix: Mix, chance: Chance): Mix {
+  return {
+    ...mix,
+    conditional: false,
+    split: 0,
+    evaluations: chance.pick([1, 1, 2]),
+    kafka: {
+      ledgerPartitions: chance.pick([1, 2, 3]),
+      batch: chance.pick([1, 3, 100]),
+      page: chance.pick([1, 3, 100]),
+      foldDelay: chance.pick([1, 5, 40]),
+      sessionMs: chance.pick([40, 200, 1000]),
+      heartbeatMs: chance.pick([5, 30, 150]),
+      rebalanceMs: chance.pick([50, 300]),
+      idleTails: chance.pick([0, 1, 64]),
+      compacts: chance.pick([0, 0.5, 1]),
+      strayCommands: chance.chance(0.2) ? 2 : 0,
+    },
+  };
+}
+
+function drawWorld(chance: Chance): Mix {
   const sometimes = <T>(value: T, otherwise: T, probability = 0.5): T =>
     chance.chance(probability) ? value : otherwise;
   const leaseMs = chance.pick([60, 200, 600]);
@@ -81,6 +128,7 @@ export function drawMix(chance: Chance): Mix {
     earlyTimers: chance.chance(0.3),
     slowAnswers: chance.chance(0.4),
     faultsUntil: chance.between(500, 5000),
+    kafka: null,
   };
 }
 
@@ -119,4 +167,5 @@ export const NO_FAULTS: Mix = {
   earlyTimers: false,
   slowAnswers: false,
   faultsUntil: 0,
+  kafka: null,
 };

@@ -1,5 +1,5 @@
 import type { Action } from '#lib/child-run';
-import { type EvaluationState, type EvaluationView, initialState, observe } from '#lib/evaluation';
+import { type EvaluationState, type EvaluationView, initialState, observe, requestDigest } from '#lib/evaluation';
 import {
   chainOf,
   type ChildRunId,
@@ -17,7 +17,7 @@ import {
   type Writer,
 } from '#lib/ledger';
 import { actionName, isDone } from './work.testkit.js';
-import type { Group, World } from './world.testkit.js';
+import type { AcceptedRecord, Command, Group, World } from './world.testkit.js';
 
 export type Invariant =
   | 'displaced_effect'
@@ -26,6 +26,10 @@ export type Invariant =
   | 'repeated_action'
   | 'equivocation'
   | 'offset_past_unfinished'
+  | 'offset_moved_back'
+  | 'reads_from_behind'
+  | 'lease_of_the_living'
+  | 'wrongly_refused'
   | 'report_not_in_the_log'
   | 'one_anchor_each'
   | 'anchor_mismatch'
@@ -59,8 +63,10 @@ export class Referee {
   private readonly writers = new Map<string, number>();
   private readonly places = new Map<string, string>();
   private readonly started = new Set<string>();
-  /** Acceptances that were refused, and cancels that nobody waits for any more. */
-  readonly settled = new Set<number>();
+  /** Acceptances and commands that were refused, and cancels that nobody waits for any more. */
+  readonly settled = new Set<AcceptedRecord | Command>();
+  /** By evaluation: the first position of its partition that is its own, and the furthest from which somebody began to read it. */
+  private readonly begins = new Map<string, { first: number | null; read: number }>();
 
   constructor(private readonly world: World) {}
 
@@ -79,6 +85,12 @@ export class Referee {
 
   landed(entry: Entry): void {
     const { live, state } = this.truth(entry.eval);
+    const { kafka } = this.world;
+    const begin = this.beginOf(entry.eval);
+    if (kafka !== null && begin.first === null) {
+      begin.first = kafka.partition(kafka.partitionOf(entry.eval)).length - 1;
+      this.readsFrom(entry.eval, begin.read);
+    }
     const joining = fold(live, entry);
     observe(state, entry, joining);
     this.world.trace(
@@ -149,12 +161,49 @@ export class Referee {
       throw new Violation('report_not_in_the_log', `${ref} was published and is not the report of ${evaluation}`);
   }
 
+  private beginOf(evaluation: EvalRunId): { first: number | null; read: number } {
+    const begin = this.begins.get(evaluation) ?? { first: null, read: 0 };
+    this.begins.set(evaluation, begin);
+    return begin;
+  }
+
+  /** Nobody folds an evaluation from behind its beginning. */
+  readsFrom(evaluation: EvalRunId, from: number): void {
+    const begin = this.beginOf(evaluation);
+    begin.read = Math.max(begin.read, from);
+    if (begin.first !== null && begin.read > begin.first)
+      throw new Violation('reads_from_behind', `${evaluation} begins at ${begin.first} and is read from ${begin.read}`);
+  }
+
+  /** A record of `eval.accepted` goes to the dead letters. */
+  refused(record: AcceptedRecord, code: string): void {
+    this.settled.add(record);
+    const { accepted } = record;
+    if (accepted.kind === 'cancel' || code !== 'request_conflict') return;
+    const { started } = this.truth(accepted.eval_run_id as EvalRunId).state;
+    if (started === null || started.body.request_digest === requestDigest(accepted.request))
+      throw new Violation('wrongly_refused', `${accepted.eval_run_id} was asked for as it began, and refused`);
+  }
+
+  refusedCommand(command: Command): void {
+    this.settled.add(command);
+    if (this.truths.get(command.eval)?.live.children.has(command.child) === true)
+      throw new Violation('wrongly_refused', `the command of ${command.child}, which is requested`);
+  }
+
+  /** A group takes an offset. */
+  committed(group: Group, partition: number, offset: number): void {
+    this.offset(group, partition, offset);
+    const before = this.world.committedOf(group, partition);
+    if (offset < before) throw new Violation('offset_moved_back', `${group} ${partition}: from ${before} to ${offset}`);
+  }
+
   /** Everything below the offset must be finished when it is committed. */
   offset(group: Group, partition: number, offset: number): void {
     const from = this.world.committedOf(group, partition);
     for (let position = from; position < offset; position++) {
       const unfinished =
-        group === 'executors' ? this.openCommand(partition, position) : this.openAcceptance(group, position);
+        group === 'executors' ? this.openCommand(partition, position) : this.openAcceptance(group, partition, position);
       if (unfinished !== null)
         throw new Violation(
           'offset_past_unfinished',
@@ -166,17 +215,18 @@ export class Referee {
   private openCommand(partition: number, position: number): string | null {
     const command = this.world.commands[partition]?.[position];
     if (command === undefined) return 'no such record';
-    const { live } = this.truth(command.eval);
-    const child = live.children.get(command.child);
-    return live.closed !== null || child?.sealed === true || child?.anchored === true
+    if (this.settled.has(command)) return null;
+    const live = this.truths.get(command.eval)?.live;
+    const child = live?.children.get(command.child);
+    return (live !== undefined && live.closed !== null) || child?.sealed === true || child?.anchored === true
       ? null
       : `${command.child} is not sealed`;
   }
 
-  private openAcceptance(group: Group, position: number): string | null {
-    const record = this.world.accepted[position];
+  private openAcceptance(group: Group, partition: number, position: number): string | null {
+    const record = this.world.accepted[partition]?.[position];
     if (record === undefined) return 'no such record';
-    if (this.settled.has(position) || (group === 'projectors' && record.accepted.kind === 'cancel')) return null;
+    if (this.settled.has(record) || (group === 'projectors' && record.accepted.kind === 'cancel')) return null;
     const evaluation = record.accepted.eval_run_id as EvalRunId;
     const { closed, report } = this.truth(evaluation).state;
     if (closed === null) return `${evaluation} is open`;

@@ -14,6 +14,18 @@ export interface Rules {
   readonly projection: new (...args: ConstructorParameters<typeof SoundProjection>) => SoundProjection;
   /** Where a coordinator begins to read when an acceptance names the log's end of that time. */
   readonly trustsPositions: boolean;
+  /** An append is answered when the cluster has it, before it was read back. */
+  readonly answersAtAcknowledgement: boolean;
+  /** What was taken from a partition is committed although it is another's. */
+  readonly keepsLostTrackers: boolean;
+  /** The last acceptance says where an evaluation begins. */
+  readonly laterBeginningsCount: boolean;
+  /** A lease store that came back empty is believed at once. */
+  readonly trustsEmptyStores: boolean;
+  /** What ends late ends the work that is there under the same name. */
+  readonly releasesByName: boolean;
+  /** A run that is still reading when its patience ends is asked again later. */
+  readonly asksAgain: boolean;
 }
 
 export const SOUND: Rules = {
@@ -24,4 +36,10 @@ export const SOUND: Rules = {
   run: SoundRun,
   projection: SoundProjection,
   trustsPositions: false,
+  answersAtAcknowledgement: false,
+  keepsLostTrackers: false,
+  laterBeginningsCount: false,
+  trustsEmptyStores: false,
+  releasesByName: false,
+  asksAgain: true,
 };

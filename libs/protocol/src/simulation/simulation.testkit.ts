@@ -1,18 +1,21 @@
 import {
+  type Accepted,
   buildReport,
   childAt,
-  type EvalAccepted,
   evaluationOf,
   type EvaluationState,
   places,
   planOf,
   requestDigest,
 } from '#lib/evaluation';
-import { canonicalJson, type EvalRunId, fromHex, headOf, merkleRoot, toHex } from '#lib/ledger';
+import { canonicalJson, type ChildRunId, type EvalRunId, fromHex, headOf, merkleRoot, toHex } from '#lib/ledger';
 import { Coordinator } from './coordinator.testkit.js';
-import { Executor } from './executor.testkit.js';
+import { AssignedConsumer } from './consumer.testkit.js';
+import { Executor, partitionOf } from './executor.testkit.js';
+import { GroupConsumer } from './group-consumer.testkit.js';
 import { KEYS } from './keys.testkit.js';
 import { drawMix, NO_FAULTS } from './mix.testkit.js';
+import type { KafkaCluster } from './kafka-cluster.testkit.js';
 import type { Process } from './process.testkit.js';
 import { Projector } from './projector.testkit.js';
 import { Chance } from './random.testkit.js';
@@ -95,10 +98,12 @@ class Simulation {
     for (const process of world.processes) {
       if (mix.clockJumpEvery > 0) process.skew = world.chance.between(-500, 500);
     }
-    this.assign('coordinators', 0, this.someone('coordinators'));
-    this.assign('projectors', 0, this.someone('projectors'));
-    for (let partition = 0; partition < mix.commandPartitions; partition++)
-      this.assign('executors', partition, this.someone('executors'));
+    if (world.kafka === null) {
+      this.assign('coordinators', 0, this.someone('coordinators'));
+      this.assign('projectors', 0, this.someone('projectors'));
+      for (let partition = 0; partition < mix.commandPartitions; partition++)
+        this.assign('executors', partition, this.someone('executors'));
+    } else for (const process of world.processes) process.consumer.consume();
     for (const scenario of this.scenarios) this.request(scenario);
     this.schedule(mix.crashEvery, () => this.crashSomeone());
     this.schedule(mix.pauseEvery, () => this.pauseSomeone());
@@ -125,7 +130,7 @@ class Simulation {
           kind: 'eval',
           eval_run_id: evaluationOf(request),
           accepted_at: EPOCH + this.world.now,
-          from: 0,
+          from: this.world.kafka?.partition(this.world.partitionOf(evaluationOf(request))).length ?? 0,
           request,
         };
       });
@@ -133,18 +138,38 @@ class Simulation {
     const cancel = (name: string) => () =>
       ({ kind: 'cancel', eval_run_id: name, reason: 'asked for', accepted_at: EPOCH + this.world.now }) as const;
     if (mix.cancelAt !== null) this.accept(mix.cancelAt, cancel(evaluationOf(requestOf(scenario, deadline))));
+    for (let i = 0; i < (mix.kafka?.strayCommands ?? 0); i++)
+      this.strayCommand(evaluationOf(requestOf(scenario, deadline)), i);
     if (mix.strayCancel) this.accept(chance.below(1000), cancel(`ev_${'0'.repeat(32)}`));
   }
 
-  private accept(delay: number, record: () => EvalAccepted | World['accepted'][number]['accepted']): void {
+  /** Whoever may write to the topic may write anything. */
+  private strayCommand(evaluation: EvalRunId, number: number): void {
+    const { world } = this;
+    const child = `${number === 0 ? evaluation : `ev_${'1'.repeat(32)}`}/c0.s9.r9.learn` as ChildRunId;
+    this.requestsLeft++;
+    world.later(world.chance.below(2000), null, () => {
+      this.requestsLeft--;
+      const partition = partitionOf(child, world.mix.commandPartitions);
+      world.command(partition, { eval: child.slice(0, 35) as EvalRunId, child });
+    });
+  }
+
+  private accept(delay: number, record: () => Accepted): void {
     const { world } = this;
     this.requestsLeft++;
     world.later(delay, null, () => {
       this.requestsLeft--;
       const accepted = record();
-      world.trace(() => `ACCEPTED ${world.accepted.length} ${accepted.kind} ${accepted.eval_run_id.slice(3, 7)}`);
-      world.accepted.push({ accepted, end: world.log.length });
-      for (const process of world.processes) if (process.alive && process.group !== 'executors') process.consume();
+      world.trace(() => `ACCEPTED ${accepted.kind} ${accepted.eval_run_id.slice(3, 7)}`);
+      const acceptance = { accepted, end: world.log.length };
+      if (world.kafka === null) return world.accept(acceptance);
+      // Until it stands on the topic, others may have written.
+      world.inFlight++;
+      world.later(world.latency(), null, () => {
+        world.inFlight--;
+        world.accept(acceptance);
+      });
     });
   }
 
@@ -176,11 +201,11 @@ class Simulation {
     this.assignments.set(name, process);
     if (before !== undefined && before !== process) {
       world.later(world.chance.below(world.mix.handOver + 1), before, () => {
-        if (this.assignments.get(name) !== before) before.revoked(partition);
+        if (this.assignments.get(name) !== before) assignedOf(before).revoked(partition);
       });
     }
     world.later(world.latency(), process, () => {
-      if (this.assignments.get(name) === process) process.assigned(partition);
+      if (this.assignments.get(name) === process) assignedOf(process).assigned(partition);
     });
   }
 
@@ -216,17 +241,35 @@ class Simulation {
   }
 
   private rebalance(): void {
-    const name = this.world.chance.pick([...this.assignments.keys()]);
+    const { world } = this;
+    if (world.kafka !== null) return this.disturbGroup(world.kafka);
+    const name = world.chance.pick([...this.assignments.keys()]);
     const [group, partition] = name.split('/') as [Group, string];
-    this.world.trace(() => `REBALANCE ${name}`);
+    world.trace(() => `REBALANCE ${name}`);
     this.assign(group, Number(partition), this.someone(group, this.assignments.get(name)) ?? this.someone(group));
   }
 
-  private emptyLeases(): void {
+  /** A group begins anew, a member loses its connection, or a service is scaled down for a while. */
+  private disturbGroup(kafka: KafkaCluster): void {
     const { world } = this;
-    world.trace(() => 'LEASES EMPTIED');
-    world.leases.clear();
-    world.leasesSilentUntil = world.now + (world.chance.chance(0.7) ? world.mix.leaseMs : 0);
+    const { chance } = world;
+    const victim = chance.pick(world.processes);
+    if (!victim.alive || victim.paused || !(victim.consumer instanceof GroupConsumer)) return;
+    world.trace(() => `REBALANCE ${victim.group}`);
+    const what = chance.below(3);
+    if (what === 0) kafka.group(victim.group).rebalance();
+    else if (what === 1) victim.consumer.leave();
+    else {
+      if (victim instanceof Executor) victim.handBack();
+      victim.consumer.leave();
+      victim.crash();
+      world.later(chance.below(10 * world.mix.leaseMs), null, () => victim.restart());
+    }
+  }
+
+  private emptyLeases(): void {
+    this.world.trace(() => 'LEASES EMPTIED');
+    this.world.leaseStore.empty();
   }
 
   private jumpClock(): void {
@@ -240,8 +283,10 @@ class Simulation {
     const { world } = this;
     if (this.requestsLeft > 0 || world.inFlight > 0) return false;
     const { accepted, commands } = world;
-    if (world.committedOf('coordinators', 0) < accepted.length || world.committedOf('projectors', 0) < accepted.length)
-      return false;
+    for (const [partition, { length }] of accepted.entries()) {
+      if (world.committedOf('coordinators', partition) < length) return false;
+      if (world.committedOf('projectors', partition) < length) return false;
+    }
     return commands.every((topic, partition) => world.committedOf('executors', partition) === topic.length);
   }
 
@@ -251,8 +296,13 @@ class Simulation {
       ([id, { state }]) => `${id} ${state.closed?.body.outcome ?? 'open'} with ${state.anchors} anchors`,
     );
     const groups = [...world.committed].map(([name, offset]) => `${name} at ${offset}`);
-    return `at ${world.now} after ${world.happened} events: ${[...open, ...groups].join(', ')}; ${world.accepted.length} acceptances, ${world.commands.map((topic) => topic.length).join('+')} commands`;
+    return `at ${world.now} after ${world.happened} events: ${[...open, ...groups].join(', ')}; ${world.accepted.map((topic) => topic.length).join('+')} acceptances, ${world.commands.map((topic) => topic.length).join('+')} commands`;
   }
+}
+
+function assignedOf({ consumer }: Process): AssignedConsumer {
+  if (!(consumer instanceof AssignedConsumer)) throw new Error('partitions are given by the group');
+  return consumer;
 }
 
 function at<T>(items: readonly T[], index: number): T {
@@ -274,8 +324,8 @@ function checkEnd(world: World): void {
       throw new Violation('outcome_differs', `${evaluation} ended ${outcome}`);
     }
     for (const process of world.processes) {
-      const view = process.views.get(evaluation);
-      if (!process.alive || process.position < world.log.length || view === undefined) continue;
+      const view = process.alive ? process.log.complete(evaluation) : null;
+      if (view === null) continue;
       const differs =
         view.live.report !== live.report || view.live.closed !== live.closed || view.state.anchors !== state.anchors;
       if (differs) throw new Violation('views_differ', `${process.name} sees another ${evaluation}`);
@@ -285,11 +335,15 @@ function checkEnd(world: World): void {
 
 /** Whoever asked for something else under the same id must be told. */
 function checkConflicts(world: World): void {
-  for (const [position, { accepted }] of world.accepted.entries()) {
-    if (accepted.kind !== 'eval' || world.referee.settled.has(position)) continue;
+  for (const record of world.accepted.flat()) {
+    const { accepted } = record;
+    if (accepted.kind !== 'eval' || world.referee.settled.has(record)) continue;
     const { started } = world.referee.truth(accepted.eval_run_id as EvalRunId).state;
     if (started?.body.request_digest !== requestDigest(accepted.request)) {
-      throw new Violation('outcome_differs', `acceptance ${position} asks for something else and was not refused`);
+      throw new Violation(
+        'outcome_differs',
+        `an acceptance of ${accepted.eval_run_id} asks for something else and was not refused`,
+      );
     }
   }
 }

@@ -1,5 +1,7 @@
 import type { Accepted } from '#lib/evaluation';
 import type { ChildRunId, Entry, EvalRunId, LedgerRef } from '#lib/ledger';
+import { KafkaCluster } from './kafka-cluster.testkit.js';
+import { LeaseStore } from './leases.testkit.js';
 import type { Mix } from './mix.testkit.js';
 import type { Process } from './process.testkit.js';
 import { Chance } from './random.testkit.js';
@@ -12,6 +14,12 @@ export const EPOCH = Date.UTC(2026, 11, 1);
 export interface Command {
   readonly eval: EvalRunId;
   readonly child: ChildRunId;
+}
+
+/** `end`: how long the log was when the intake accepted, a hint. */
+export interface AcceptedRecord {
+  readonly accepted: Accepted;
+  readonly end: number;
 }
 
 export type Group = 'coordinators' | 'projectors' | 'executors';
@@ -31,22 +39,21 @@ interface Happening {
 export class World {
   now = 0;
   readonly log: Entry[] = [];
-  /** `end`: how long the log was when the intake accepted, a hint. */
-  readonly accepted: { readonly accepted: Accepted; readonly end: number }[] = [];
+  /** By partition. */
+  readonly accepted: AcceptedRecord[][];
   readonly commands: Command[][];
   readonly reports: { readonly eval: EvalRunId; readonly ref: LedgerRef; readonly body: string }[] = [];
   readonly deadLetters: string[] = [];
   readonly committed = new Map<string, number>();
-  readonly leases = new Map<string, { readonly holder: string; readonly until: number }>();
-  leasesSilentUntil = 0;
-  /** What holders remember of the leases that they were granted and have not given back. */
-  readonly granted = new Set<string>();
+  readonly leaseStore = new LeaseStore(this);
   readonly processes: Process[] = [];
   /** Sends that the cluster has not settled yet. */
   inFlight = 0;
   happened = 0;
   readonly lines: string[] = [];
   readonly referee: Referee;
+  /** Null where there is one log with a total order. */
+  readonly kafka: KafkaCluster | null;
   private readonly queue: Happening[] = [];
   private order = 0;
 
@@ -58,6 +65,8 @@ export class World {
   ) {
     this.referee = new Referee(this);
     this.commands = Array.from({ length: mix.commandPartitions }, () => []);
+    this.accepted = Array.from({ length: mix.kafka?.ledgerPartitions ?? 1 }, () => []);
+    this.kafka = mix.kafka === null ? null : new KafkaCluster(this, mix.kafka);
   }
 
   trace(line: () => string): void {
@@ -128,12 +137,37 @@ export class World {
 
   /** An entry comes to stand in the log. */
   land(entry: Entry): void {
+    const { kafka } = this;
     this.log.push(entry);
+    kafka?.partition(kafka.partitionOf(entry.eval)).push(entry);
     this.referee.landed(entry);
-    for (const process of this.processes) process.noticeLater();
+    for (const process of this.processes) process.log.notice();
   }
 
-  /** Commits an offset of a group: never back, and not by one that the group has put out, if the group notices. */
+  /** What a group reads. */
+  topic(group: Group, partition: number): readonly unknown[] {
+    return (group === 'executors' ? this.commands : this.accepted)[partition] ?? [];
+  }
+
+  partitionOf(evaluation: string): number {
+    return this.kafka?.partitionOf(evaluation) ?? 0;
+  }
+
+  command(partition: number, command: Command): void {
+    this.commands[partition]?.push(command);
+    this.tell((group) => group === 'executors');
+  }
+
+  accept(record: AcceptedRecord): void {
+    this.accepted[this.partitionOf(record.accepted.eval_run_id)]?.push(record);
+    this.tell((group) => group !== 'executors');
+  }
+
+  private tell(concerned: (group: Group) => boolean): void {
+    for (const process of this.processes) if (process.alive && concerned(process.group)) process.consumer.consume();
+  }
+
+  /** Commits an offset of a group: never back. */
   commit(group: Group, partition: number, offset: number): void {
     const name = `${group}/${partition}`;
     this.committed.set(name, Math.max(offset, this.committed.get(name) ?? 0));
@@ -141,30 +175,6 @@ export class World {
 
   committedOf(group: Group, partition: number): number {
     return this.committed.get(`${group}/${partition}`) ?? 0;
-  }
-
-  /** @param begun the work has a writer: taking its lease is a take-over, unless it was granted here before and not given back */
-  holdLease(name: string, holder: string, ttl: number, begun: boolean): boolean {
-    const { chance, mix, leases, granted, now } = this;
-    const takeOver = begun && !granted.has(`${name} ${holder}`);
-    const held = leases.get(name);
-    const other = held !== undefined && held.holder !== holder && held.until > now;
-    // A store that cannot be asked: what is fresh and what runs goes on.
-    const fails = this.faulty && chance.chance(mix.leaseFails);
-    if (fails && takeOver) return false;
-    if (!fails && other && !(this.faulty && chance.chance(mix.leaseWrong))) {
-      granted.delete(`${name} ${holder}`);
-      return false;
-    }
-    if (!fails && takeOver && held?.holder !== holder && now < this.leasesSilentUntil) return false;
-    if (!fails) leases.set(name, { holder, until: now + ttl });
-    granted.add(`${name} ${holder}`);
-    return true;
-  }
-
-  releaseLease(name: string, holder: string): void {
-    this.granted.delete(`${name} ${holder}`);
-    if (this.leases.get(name)?.holder === holder) this.leases.delete(name);
   }
 
   get faulty(): boolean {
