@@ -28,13 +28,16 @@ type Settings = Readonly<Record<string, string>>;
 /** Longer than the longest deadline of an evaluation. */
 const KEPT_MS = 90 * 24 * 3_600_000;
 const RECORD_BYTES = 2 * 1024 * 1024;
+/** A plan or a report stands in one record whole: its body in the ledger is an attachment of at most 32 MiB, and its Avro form is smaller. */
+const WHOLE_BYTES = 40 * 1024 * 1024;
+const WHOLE: ReadonlySet<WireTopic> = new Set(['eval.accepted', 'eval.report', 'eval.dead-letter']);
 
 /** What the topics must be for history and promises to be kept. */
 function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
   const common = {
     'min.insync.replicas': String(minInsyncReplicas),
     'unclean.leader.election.enable': 'false',
-    'max.message.bytes': String(RECORD_BYTES),
+    'max.message.bytes': String(WHOLE.has(topic) ? WHOLE_BYTES : RECORD_BYTES),
   };
   const forever = { ...common, 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
   switch (topic) {
