@@ -69,6 +69,7 @@ async function serve(roles: readonly ServiceRole[], name: string, config: Servin
   const tracing = await openTracing(config.otlp, { service: name, version: SOFTWARE.truss });
   const distributed = await openDistributed(config, {
     fatal: (error) => stopping.fatal(error),
+    writes: 'from the start',
     observe: kafkaObserver(logger, metrics),
     redisFault: (err) => logger.warn({ err }, 'the connection to Redis has a fault'),
   });
@@ -99,6 +100,7 @@ async function serve(roles: readonly ServiceRole[], name: string, config: Servin
   );
   try {
     const { url } = await service;
+    if (roles.includes('coordinator')) distributed.guard().catch(fatal);
     logger.info({ roles, url, prefix, version: SOFTWARE.truss }, 'serving');
   } catch (error) {
     await distributed.close();

@@ -30,6 +30,8 @@ export interface KafkaLogOptions {
   /** Told of what this process cannot go on from; it should end. */
   readonly fatal: (error: unknown) => void;
   readonly observe?: KafkaObserver;
+  /** When it connects to write: whoever only reads may lack the right to. */
+  readonly writes?: 'from the start' | 'when needed';
   /** How long a member of a group may be silent before its partitions are given to others; absent: 10 s. */
   readonly sessionMs?: number;
 }
@@ -73,7 +75,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const ledgerTopic = topicName(prefix, 'eval.ledger');
   const close = async (): Promise<void> => {
     if (life.over) return;
-    await Promise.all([...topics.consumers].map((consumer) => consumer.stop()));
+    await Promise.all([...topics.consumers, ...topics.guards].map((consumer) => consumer.stop()));
     await queue.close();
     life.end();
     await Promise.allSettled([news.close(), reader.close(), admin.disconnect(), standing.stopped()]);
@@ -110,7 +112,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     await Promise.all([
       news.open([ledgerTopic]),
       reader.open(WIRE_TOPICS.map((topic) => topicName(prefix, topic))),
-      queue.open(),
+      ...(options.writes === 'when needed' ? [] : [queue.open()]),
     ]);
     await standing.start();
   } catch (error) {

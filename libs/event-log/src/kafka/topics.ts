@@ -18,6 +18,8 @@ export interface TopicsParts extends ConsumerParts {
 /** The topics beside the ledger. */
 export class KafkaTopics implements Topics {
   readonly consumers = new Set<TopicConsumer>();
+  /** Work for all, which nobody waits for. */
+  readonly guards = new Set<TopicConsumer>();
 
   constructor(private readonly parts: TopicsParts) {}
 
@@ -33,39 +35,40 @@ export class KafkaTopics implements Topics {
   }
 
   consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer> {
-    return this.#join(topic, group, handler);
+    return this.#join(topic, group, handler, this.consumers);
   }
 
   /** Joins those that look through the topics that nobody consumes: what cannot be decoded on them goes to the dead letters too, once. */
   async guard(): Promise<void> {
     const guarded = (['eval.ledger', 'eval.attachment', 'eval.index', 'eval.contract'] as const).map(async (topic) => {
-      const joined = this.#join(topic, `guard-${topic}`, {
+      const handler: TopicHandler = {
         record: ({ position, partition }) => {
           joined.then((consumer) => consumer.commit(position + 1, partition)).catch(() => {});
         },
-      });
+      };
+      const joined = this.#join(topic, `guard-${topic}`, handler, this.guards);
       await joined;
     });
     await Promise.all(guarded);
   }
 
-  async #join(topic: WireTopic, group: string, handler: TopicHandler): Promise<Consumer> {
+  async #join(topic: WireTopic, group: string, handler: TopicHandler, members: Set<TopicConsumer>): Promise<Consumer> {
     this.parts.life.assert();
     const { prefix } = this.parts;
     const names = { topic, topicName: topicName(prefix, topic), group: `${prefix}truss-${group}` };
     const consumer = new TopicConsumer(this.parts, names, handler);
-    this.consumers.add(consumer);
+    members.add(consumer);
     try {
       await consumer.start();
     } catch (error) {
-      this.consumers.delete(consumer);
+      members.delete(consumer);
       throw error;
     }
     return {
       commit: (position, partition) => consumer.commit(position, partition),
       stop: async () => {
         await consumer.stop();
-        this.consumers.delete(consumer);
+        members.delete(consumer);
       },
     };
   }
