@@ -1,9 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { z } from 'zod';
-import { acceptedSchema, type EvalAccepted, requestDigest, usageOf } from '#lib/evaluation';
+import { type EvalAccepted, requestDigest, usageOf } from '#lib/evaluation';
 import type { IndexRecord, TopicRecord } from '#lib/event-log';
 import type { Entry, EvalRunId } from '#lib/ledger';
-import { type HeldLesson, readProof, verifyLessonProof } from '#lib/lessons';
 import { conflictReason, OwnerCore, type OwnerEffect } from '#lib/protocol';
 import {
   type Consuming,
@@ -13,7 +11,9 @@ import {
   LedgerWriter,
   PORTS,
   type Ports,
+  readAcceptance,
 } from '#lib/runtime';
+import { startingLessons } from './starting-lessons.js';
 
 interface Running {
   readonly core: OwnerCore;
@@ -28,7 +28,8 @@ interface Owned {
   readonly partition: number;
   /** Of the records that are finished when the evaluation is: its acceptance, repeats of it, cancels. */
   readonly finishers: (() => void)[];
-  readonly running: Promise<Running>;
+  /** `null`: it was refused. */
+  readonly running: Promise<Running | null>;
 }
 
 interface Cancel {
@@ -73,18 +74,17 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     await this.consumer?.stop();
     for (const timer of this.waits.keys()) clearTimeout(timer);
     for (const running of await Promise.allSettled([...this.owned.values()].map((owned) => owned.running))) {
-      if (running.status === 'fulfilled') running.value.stop();
+      if (running.status === 'fulfilled') running.value?.stop();
     }
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
-    const parsed = acceptedSchema.safeParse(record.value);
-    if (!parsed.success) {
-      await this.ports.topics.refuse(record, 'bad_acceptance', z.prettifyError(parsed.error));
+    const read = readAcceptance(record.value);
+    if (read.kind === 'malformed') {
+      await this.ports.topics.refuse(record, 'bad_acceptance', read.reason);
       return finished();
     }
-    const accepted = parsed.data;
-    const id = accepted.eval_run_id as EvalRunId;
+    const { id, accepted } = read;
     if (!this.ports.drives(id)) return;
     if (accepted.kind === 'cancel') return this.cancel({ id, record, finished, ...accepted });
     const digest = requestDigest(accepted.request);
@@ -107,7 +107,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       if (!partitions.includes(owned.partition)) continue;
       this.owned.delete(id);
       const giveUp = async () => {
-        (await owned.running).stop();
+        (await owned.running)?.stop();
         await this.views.close(id);
       };
       giveUp().catch(this.ports.fatal);
@@ -124,9 +124,9 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     const owned = this.owned.get(id);
     if (owned !== undefined) {
       owned.finishers.push(finished);
-      const { core, host } = await owned.running;
-      core.cancel(reason);
-      host.post({ kind: 'changed' });
+      const running = await owned.running;
+      running?.core.cancel(reason);
+      running?.host.post({ kind: 'changed' });
       return;
     }
     if (this.ports.now() - accepted_at > CANCEL_WAIT_MS) {
@@ -140,15 +140,23 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     this.waits.set(timer, record.partition);
   }
 
-  private async own(id: EvalRunId, accepted: EvalAccepted, record: TopicRecord): Promise<Running> {
+  private async own(id: EvalRunId, accepted: EvalAccepted, record: TopicRecord): Promise<Running | null> {
     const { ports } = this;
+    const starting = await startingLessons(accepted, ports);
+    if (typeof starting === 'string') {
+      await ports.topics.refuse(record, 'bad_acceptance', starting);
+      const finishers = this.owned.get(id)?.finishers ?? [];
+      this.owned.delete(id);
+      for (const finished of finishers) finished();
+      return null;
+    }
     const core = new OwnerCore(id, {
       accepted,
       key: ports.signers.coordinator.keyId,
       trustStore: ports.trustStore,
       software: ports.software,
       leaseMs: ports.leaseMs,
-      starting: await this.startingLessons(accepted),
+      starting,
     });
     const from = await this.index(id, accepted);
     const open = await this.views.open(id);
@@ -213,24 +221,11 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   private async release(id: EvalRunId, from: number, outcome: string): Promise<void> {
     const owned = this.owned.get(id);
     if (owned === undefined) return;
-    const { stop } = await owned.running;
-    stop();
+    (await owned.running)?.stop();
     await this.publishIndex({ eval_run_id: id, from, outcome });
     this.owned.delete(id);
     await this.views.close(id);
     for (const finished of owned.finishers) finished();
-  }
-
-  private async startingLessons(accepted: EvalAccepted): Promise<HeldLesson[]> {
-    const held: HeldLesson[] = [];
-    for (const { lesson, proof } of accepted.request.starting_lessons) {
-      const bytes = await this.ports.log.attachment(proof.sha256);
-      if (bytes === null) throw new Error(`the proof of starting lesson ${lesson} is not in the log`);
-      const verified = verifyLessonProof(readProof(bytes), { keys: this.ports.keys, expectLesson: lesson });
-      if (!verified.ok) throw new Error(`starting lesson ${lesson} does not verify: ${verified.reason}`);
-      held.push(verified.held);
-    }
-    return held;
   }
 }
 

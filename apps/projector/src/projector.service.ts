@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { acceptedSchema, reportSchema } from '#lib/evaluation';
+import { reportSchema } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { type EvalRunId, toEnvelope } from '#lib/ledger';
 import { ProjectionCore, type ProjectionEffect } from '#lib/protocol';
@@ -13,6 +13,7 @@ import {
   type OpenView,
   PORTS,
   type Ports,
+  readAcceptance,
 } from '#lib/runtime';
 import { ViewFeed } from './view-feed.js';
 
@@ -74,14 +75,14 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async take(record: TopicRecord, finished: () => void): Promise<void> {
-    const accepted = acceptedSchema.safeParse(record.value);
+    const read = readAcceptance(record.value);
     // The coordinator reads the same record, and is the one to complain.
-    if (!accepted.success) return finished();
-    const id = accepted.data.eval_run_id as EvalRunId;
+    if (read.kind === 'malformed') return finished();
+    const { id, accepted } = read;
     if (!this.ports.drives(id)) return;
     const known = this.projecting.get(id);
     if (known !== undefined) known.finishers.push(finished);
-    else if (accepted.data.kind === 'cancel') finished();
+    else if (accepted.kind === 'cancel') finished();
     else {
       const running = this.project(id, record);
       this.projecting.set(id, { partition: record.partition, finishers: [finished], running });

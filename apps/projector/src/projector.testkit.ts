@@ -41,9 +41,9 @@ export async function startProjector(ports: Ports): Promise<ProjectorService> {
   return service;
 }
 
-/** An acceptance of the evaluation, which a projector asks for nothing but its id. */
-export function acceptanceOf(evaluation: EvalRunId) {
-  const request = requestFor(contractWith());
+/** An acceptance of what `evaluate` makes with the seed. */
+export function acceptanceOf(evaluation: EvalRunId, seed = 1) {
+  const request = requestFor(contractWith(), { requester: 'tests', request_id: `request ${seed}` });
   return { kind: 'eval', eval_run_id: evaluation, accepted_at: 0, from: 0, request } as const;
 }
 

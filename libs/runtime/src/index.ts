@@ -1,3 +1,4 @@
+export * from './acceptance.js';
 export * from './consume.js';
 export * from './core-host.js';
 export * from './ports.js';

@@ -73,8 +73,8 @@ test('two projectors on Kafka keep the views of all evaluations, the reports are
   for (const { attachments } of evaluated) {
     for (const bytes of attachments.values()) await writer.log.putAttachment(bytes);
   }
-  for (const { evaluation } of evaluated) {
-    const { from, ...acceptance } = acceptanceOf(evaluation);
+  for (const [index, { evaluation }] of evaluated.entries()) {
+    const { from, ...acceptance } = acceptanceOf(evaluation, index + 1);
     await writer.topics.publish('eval.index', evaluation, { eval_run_id: evaluation, from, outcome: null });
     await writer.topics.publish('eval.accepted', evaluation, { ...acceptance, from });
   }
