@@ -17,6 +17,7 @@ export interface Deployment {
   open(options?: {
     readonly codec?: TopicCodec;
     readonly keys?: KeyRing;
+    readonly trustStore?: string;
     readonly brokers?: string[];
     readonly fatal?: (error: unknown) => void;
     readonly observe?: KafkaObserver;
@@ -60,6 +61,7 @@ export async function deploy(partitions = 1, brokers = inject('stack').brokers, 
         codec: options.codec ?? codec,
         keys: options.keys ?? keys,
         fatal: options.fatal ?? unexpected,
+        ...(options.trustStore === undefined ? {} : { trustStore: options.trustStore }),
         ...(options.observe === undefined ? {} : { observe: options.observe }),
       });
       logs.push(log);

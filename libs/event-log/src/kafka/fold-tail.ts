@@ -1,5 +1,6 @@
 import type { KafkaMessage } from 'kafkajs';
 import {
+  type AttachmentRef,
   emptyChains,
   type Entry,
   type EntryHash,
@@ -27,7 +28,16 @@ export interface TailWorld {
   readonly decoding: Decoding;
   readonly observer: KafkaObserver;
   readonly attachment: (sha256: string) => Promise<Uint8Array | null>;
+  /** The keys by which an evaluation is folded that pins this trust store; `null`: all that this process has. */
+  readonly pinned: (trustStore: AttachmentRef) => Promise<KeyRing> | null;
   readonly failed: (error: unknown) => void;
+}
+
+interface Read {
+  readonly position: number;
+  readonly read: ReadRecord;
+  /** Of what stands there, entry or not. */
+  readonly hash: EntryHash;
 }
 
 interface Awaited {
@@ -53,6 +63,7 @@ export class FoldTail {
   /** Whether its history was read, so that what comes live may be folded. */
   #level = false;
   #draining: Promise<void> | null = null;
+  #keys: KeyRing;
 
   constructor(
     readonly evaluation: EvalRunId,
@@ -60,6 +71,7 @@ export class FoldTail {
     private readonly world: TailWorld,
   ) {
     this.live = emptyChains(evaluation);
+    this.#keys = world.keys;
   }
 
   /** Records that wait to be folded. */
@@ -115,9 +127,10 @@ export class FoldTail {
     for (const { entry } of drafts) this.#awaited.delete(entry.hash);
   }
 
-  /** Whether the first entry joins what is folded, and each other one continues the one before. */
+  /** Whether the first entry joins what is folded, and each other one continues the one before, all by keys that count here. */
   takes(drafts: readonly SignedDraft[]): boolean {
     return drafts.every(({ entry }, index) => {
+      if (this.#keys.get(entry.envelope.keyid) === undefined) return false;
       const before = drafts[index - 1]?.entry;
       if (before === undefined) return joins(this.live, entry);
       return entry.ledger === before.ledger && entry.prev === before.hash && entry.seq === before.seq + 1;
@@ -134,7 +147,7 @@ export class FoldTail {
 
   /** Reads records for one listener that came late, along a fold of its own. */
   async tellAlone(listener: LogListener, own: LiveChains, records: readonly KafkaMessage[]): Promise<void> {
-    for (const [position, read] of await this.#read(records)) {
+    for (const { position, read } of await this.#read(records)) {
       if (read.kind === 'foreign') tell(() => listener.foreign?.(position, read.reason));
       else {
         const joining = fold(own, read.entry);
@@ -177,27 +190,34 @@ export class FoldTail {
   }
 
   async #fold(records: readonly KafkaMessage[]): Promise<void> {
-    const { observer } = this.world;
-    for (const [position, read] of await this.#read(records)) {
+    const { observer, pinned } = this.world;
+    for (const [index, { position, read, hash }] of (await this.#read(records)).entries()) {
       if (this.next === 0) this.from = position;
       this.next = position + 1;
-      if (read.kind === 'entry') this.#take(position, read.entry);
-      else {
-        const joining = read.kind === 'bodiless' ? fold(this.live, read.entry) : null;
-        if (read.kind === 'bodiless' && joining !== null) this.#seen(read.entry.hash, joining);
-        else observer.foreign?.(this.evaluation, position, read.reason);
-        for (const follower of this.#followers) tell(() => follower.foreign?.(position, read.reason));
+      if (read.kind === 'entry') {
+        const joining = this.#take(position, read.entry);
+        if (read.entry.type !== 'eval_started' || joining !== 'joined') continue;
+        const keys = pinned(read.entry.body.trust_store);
+        if (keys === null) continue;
+        // What comes after it is judged by the keys that it pins.
+        this.#keys = await keys;
+        return this.#fold(records.slice(index + 1));
       }
+      // What nobody's key signed here joins nothing, whoever waits for it.
+      this.#seen(hash, read.kind === 'bodiless' ? fold(this.live, read.entry) : 'superseded');
+      if (read.kind === 'foreign') observer.foreign?.(this.evaluation, position, read.reason);
+      for (const follower of this.#followers) tell(() => follower.foreign?.(position, read.reason));
     }
     this.#answer();
   }
 
-  #take(position: number, entry: Entry): void {
+  #take(position: number, entry: Entry): Joining {
     const joining = fold(this.live, entry);
     this.#verified.add(entry.hash);
     this.#seen(entry.hash, joining);
     this.world.observer.folded?.(entry, joining);
     for (const follower of this.#followers) tell(() => follower.entry(entry, joining, this.live, position));
+    return joining;
   }
 
   #seen(hash: EntryHash, joining: Joining): void {
@@ -220,8 +240,9 @@ export class FoldTail {
   }
 
   /** Signatures are checked side by side on the thread pool; the order stays that of the log. */
-  async #read(records: readonly KafkaMessage[]): Promise<(readonly [number, ReadRecord])[]> {
-    const { keys, decoding, attachment } = this.world;
+  async #read(records: readonly KafkaMessage[]): Promise<Read[]> {
+    const { decoding, attachment } = this.world;
+    const keys = this.#keys;
     const options = { keys, evaluation: this.evaluation, verified: this.#verified, attachment };
     return Promise.all(
       records.map(async ({ offset, value }) => {
@@ -229,9 +250,9 @@ export class FoldTail {
         const hash = entryHash(record);
         // This process made and checked it; the hash pins bytes and signature, and the key is beside them.
         const own = this.#awaited.get(hash)?.drafts.find(({ entry }) => entry.hash === hash)?.entry;
-        const known = own !== undefined && own.envelope.keyid === record.keyid;
+        const known = own !== undefined && own.envelope.keyid === record.keyid && keys.get(record.keyid) !== undefined;
         const read: ReadRecord = known ? { kind: 'entry', entry: own } : await readRecord(record, options);
-        return [Number(offset), read] as const;
+        return { position: Number(offset), read, hash };
       }),
     );
   }

@@ -18,6 +18,7 @@ import { FoldTail } from './fold-tail.js';
 import type { IndexReader } from './index-reader.js';
 import { partitionOf } from './names.js';
 import type { KafkaObserver } from './observer.js';
+import type { PinnedKeys } from './pinned-keys.js';
 import type { Life } from './retry.js';
 import { pages, Scans } from './scans.js';
 import type { Sender } from './sender.js';
@@ -33,6 +34,7 @@ export interface LedgerParts {
   readonly sender: Sender;
   readonly attachments: Attachments;
   readonly index: IndexReader;
+  readonly pinned: PinnedKeys;
   readonly observer: KafkaObserver;
   readonly fatal: (error: unknown) => void;
 }
@@ -269,12 +271,13 @@ export class LedgerLog implements EventLog {
   #use(evaluation: EvalRunId): Held {
     let held = this.#held.get(evaluation);
     if (held === undefined) {
-      const { keys, decoding, observer, attachments, life, fatal } = this.parts;
+      const { keys, decoding, observer, attachments, pinned, life, fatal } = this.parts;
       const tail = new FoldTail(evaluation, this.#partition(evaluation), {
         keys,
         decoding,
         observer,
         attachment: (sha256) => attachments.get(sha256),
+        pinned: (trustStore) => pinned.of(trustStore),
         failed: (error) => {
           if (!life.over) fatal(error);
         },

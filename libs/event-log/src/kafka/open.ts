@@ -15,6 +15,7 @@ import { IndexReader } from './index-reader.js';
 import { LedgerLog } from './ledger-log.js';
 import { topicName } from './names.js';
 import type { KafkaObserver } from './observer.js';
+import { PinnedKeys } from './pinned-keys.js';
 import { Life } from './retry.js';
 import { SendQueue } from './send-queue.js';
 import { Sender } from './sender.js';
@@ -27,6 +28,11 @@ export interface KafkaLogOptions {
   readonly prefix: string;
   readonly codec: TopicCodec;
   readonly keys: KeyRing;
+  /**
+   * SHA-256 of the trust store that holds these keys. An evaluation that pins another is folded by the keys which are in both, and left alone where that
+   * one cannot be had. Absent: every evaluation is folded by all keys.
+   */
+  readonly trustStore?: string;
   /** Told of what this process cannot go on from; it should end. */
   readonly fatal: (error: unknown) => void;
   readonly observe?: KafkaObserver;
@@ -86,11 +92,18 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const sender = new Sender({ prefix, source, queue, decoding, reader });
   const letters = new DeadLetters(sender, observer);
   const common = { reader, ends, decoding, sender, life, observer, fatal };
+  const attachments = new Attachments(topicName(prefix, 'eval.attachment'), common);
   const ledger = new LedgerLog({
     ...common,
     topic: ledgerTopic,
     keys,
-    attachments: new Attachments(topicName(prefix, 'eval.attachment'), common),
+    attachments,
+    pinned: new PinnedKeys({
+      keys,
+      own: options.trustStore,
+      attachment: (sha256) => attachments.get(sha256),
+      missing: (reason) => observer.said?.(reason, {}),
+    }),
     index: new IndexReader(topicName(prefix, 'eval.index'), common),
   });
   const standing = new StandingReader(news, ledgerTopic, {
