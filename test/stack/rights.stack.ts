@@ -43,12 +43,13 @@ let registry: Doorway;
 beforeAll(async () => {
   const redisRules = rulesOfRedis();
   [kafka, redis, registry] = await Promise.all([
-    startSecureCluster([...SERVICE_ROLES, 'person']),
+    startSecureCluster([...SERVICE_ROLES, 'person', 'auditor']),
     startSecureRedis({
       coordinator: redisRules.everybody,
       executor: `${redisRules.everybody} ${redisRules.executor}`,
       projector: `${redisRules.everybody} ${redisRules.projector}`,
       person: `${redisRules.everybody} ${redisRules.projector}`,
+      auditor: redisRules.everybody,
       admin: redisRules.everybody,
     }),
     openDoorway(inject('stack').registry),
@@ -60,6 +61,7 @@ beforeAll(async () => {
   await truss('admin', 'deploy', 'schemas');
   for (const role of SERVICE_ROLES) await grant(role, rights[role] ?? []);
   await grant('person', [...(rights['requester'] ?? []), ...(rights['reader'] ?? [])]);
+  await grant('auditor', rights['reader'] ?? []);
 });
 
 afterAll(async () => {
@@ -84,6 +86,9 @@ test('services with the rights that docs/operations.md lists, and no other, brin
   const asked = ['--contract', contract, '--repeats', '1', '--replicates', '1', '--key', join(folder, 'requester.key')];
   await truss('person', 'request', ...asked, '--request-id', 'rights', '--wait');
   expect(await truss('person', 'verify', evalRunId('ana', 'rights'))).toContain('valid');
+  // Whoever may only read can verify, one evaluation or all.
+  expect(await truss('auditor', 'verify', evalRunId('ana', 'rights'))).toContain('valid');
+  expect(await truss('auditor', 'replay')).toMatch(/^valid/);
 
   const ended = [...services.values()].map((child) => new Promise((resolve) => child.once('exit', resolve)));
   for (const child of services.values()) child.kill('SIGTERM');

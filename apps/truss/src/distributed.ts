@@ -3,7 +3,7 @@ import { type KafkaLog, type KafkaObserver, openKafkaLog } from '#lib/event-log/
 import { openRedis } from '#lib/event-log/redis';
 import { readTrustStore } from '#lib/key-store';
 import type { Topic } from '#lib/event-log';
-import { type JsonValue, type KeyRing, openTrustStore, type TrustStore } from '#lib/ledger';
+import { type JsonValue, type KeyRing, openTrustStore, type TrustStore, trustStoreDigest } from '#lib/ledger';
 import { openCodec } from '#lib/schemas';
 import type { Config } from '#lib/service';
 import { usageError } from './exit-codes.js';
@@ -22,6 +22,8 @@ export interface DistributedOptions {
   /** An error from which the log cannot go on. */
   readonly fatal: (error: unknown) => void;
   readonly observe?: KafkaObserver;
+  /** Services should hear of a missing right when they start, commands may never need it. */
+  readonly writes?: 'from the start' | 'when needed';
   /** Told of every fault of the connection to Redis. */
   readonly redisFault?: (error: Error) => void;
 }
@@ -32,7 +34,7 @@ export interface DistributedOptions {
  */
 export async function openDistributed(
   config: Config<'kafka' | 'registry' | 'trust'>,
-  { fatal, observe, redisFault }: DistributedOptions,
+  { fatal, observe, redisFault, writes = 'when needed' }: DistributedOptions,
 ): Promise<Distributed> {
   const trust = readTrustStore(config.trust);
   if (trust.keys.length === 0)
@@ -48,8 +50,10 @@ export async function openDistributed(
     prefix,
     codec,
     keys: ring,
+    trustStore: trustStoreDigest(trust),
     fatal,
     sessionMs: config.sessionMs,
+    writes,
     ...(observe === undefined ? {} : { observe }),
   });
   const redis = config.redis === undefined ? null : openRedis(config.redis, redisFault && { fault: redisFault });
