@@ -29,6 +29,9 @@ export interface DeployOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** The key by which the model knows the n-th executor that a deployment began with. */
+export const modelKey = (executor: number): string => `key-of-executor-${executor}`;
+
 const REQUESTER = 'tester';
 const REPORT_MS = 120_000;
 
@@ -68,6 +71,7 @@ export class Deployment {
       TRUSS_LEASE_TIME: '3s',
       TRUSS_SESSION_TIMEOUT: '4s',
       TRUSS_LOG_LEVEL: 'debug',
+      MODEL_KEY: 'key-of-others',
       ...options.env,
     };
     const config = readConfig(env, {}, { parts: ['kafka', 'registry', 'trust'] });
@@ -80,11 +84,14 @@ export class Deployment {
     const { coordinators = 1, executors = 1, projectors = 1 } = options;
     const roles: ServiceRole[] = [
       ...Array<ServiceRole>(coordinators).fill('coordinator'),
-      ...Array<ServiceRole>(executors).fill('executor'),
       ...Array<ServiceRole>(projectors).fill('projector'),
     ];
+    const modelKeys = Array.from({ length: executors }, (_, i) => ({ MODEL_KEY: modelKey(i) }));
     try {
-      await Promise.all(roles.map((role) => deployment.start(role)));
+      await Promise.all([
+        ...modelKeys.map((key) => deployment.start('executor', key)),
+        ...roles.map((role) => deployment.start(role)),
+      ]);
     } catch (error) {
       await deployment.close();
       throw error;
@@ -92,11 +99,16 @@ export class Deployment {
     return deployment;
   }
 
-  /** One more process; resolves when it is ready. */
-  start(role: ServiceRole, env: Readonly<Record<string, string>> = {}): Promise<Service> {
+  /** One more process, from its first moment on. */
+  launch(role: ServiceRole, env: Readonly<Record<string, string>> = {}): Service {
     const service = new Service([role], { ...this.env, ...env });
     this.services.push(service);
-    return service.ready();
+    return service;
+  }
+
+  /** One more process; resolves when it is ready. */
+  start(role: ServiceRole, env: Readonly<Record<string, string>> = {}): Promise<Service> {
+    return this.launch(role, env).ready();
   }
 
   /** Those that run. */

@@ -59,7 +59,11 @@ export async function undisturbed(contract: string, plan: Plan): Promise<Outcome
   const loaded = await loadContract(contract);
   const files = { directory: loaded.directory, workspace: loaded.workspaceDir };
   let broken: unknown = null;
-  const embedded = await openEmbedded({ db: join(folder, 'truss.db'), fatal: (error) => (broken = error) });
+  const embedded = await openEmbedded({
+    db: join(folder, 'truss.db'),
+    models: { env: { MODEL_KEY: 'key-of-embedded' } },
+    fatal: (error) => (broken = error),
+  });
   try {
     embedded.locate(loaded.digest, files);
     const id = await embedded.submit({

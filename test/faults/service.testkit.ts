@@ -12,6 +12,21 @@ export interface Ended {
 const READY_MS = 60_000;
 const LOOK_MS = 100;
 
+/**
+ * With this in its environment a process is killed the moment that it was told that an entry of the type is written: before it does anything more.
+ * It says so first, in a line at level `debug`.
+ */
+export function dyingAfter(type: string): Readonly<Record<string, string>> {
+  const code = `import fs from 'node:fs';
+    const write = fs.writeSync;
+    fs.writeSync = (...all) => {
+      const done = write(...all);
+      if (/"types":\\[[^\\]]*"${type}"/.test(String(all[1]))) process.kill(process.pid, 'SIGKILL');
+      return done;
+    };`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+}
+
 /** One `truss serve` in a process of its own. All lines since its first start are kept. */
 export class Service {
   #child: ChildProcess;
@@ -90,6 +105,11 @@ export class Service {
     if (this.alive) await this.kill('SIGKILL');
     [this.#child, this.#ended, this.#url] = this.#start();
     return this.ready();
+  }
+
+  /** Resolves when it is gone, whoever ended it. */
+  ended(): Promise<Ended> {
+    return this.#ended;
   }
 
   async close(): Promise<void> {

@@ -42,6 +42,10 @@ export class PaidModel {
   get calls(): readonly string[] {
     return this.endpoint().asked.map(({ text }) => text);
   }
+  /** How many calls came with this key: executors can have keys of their own. */
+  by(key: string): number {
+    return this.endpoint().asked.filter(({ headers }) => headers.authorization === `Bearer ${key}`).length;
+  }
   /** Connections that wait for their answer now. */
   get inFlight(): number {
     return this.endpoint().load.now;
@@ -185,6 +189,7 @@ gates = ["verdict"]
 kind = "openai-compatible"
 base_url = "${url}"
 model = "test-model"
+api_key_env = "MODEL_KEY"
 price = { input_usd_per_mtok = 1, output_usd_per_mtok = 2 }
 `;
 

@@ -1,0 +1,145 @@
+import { Kafka, logLevel } from 'kafkajs';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import type { EvalRunId } from '#lib/ledger';
+import { Deployment, modelKey } from './deployment.testkit.js';
+import { type Calm, calmOf, eventually, expectCalm, runsOf, whoSaid } from './disturbed.testkit.js';
+import type { Service } from './service.testkit.js';
+import { isAgent, PaidModel, Work } from './work.testkit.js';
+
+const TOGETHER = 4;
+const work = new Work();
+let model: PaidModel;
+let contract: string;
+let at: Deployment;
+
+beforeAll(async () => {
+  model = await PaidModel.start(work);
+  contract = work.modelContract(model.url);
+  at = await Deployment.deploy({ stack: inject('stack'), coordinators: 2, executors: 2 });
+});
+afterEach(() => {
+  for (const service of at.services) service.thaw();
+});
+afterAll(async () => {
+  await at?.close();
+  await model?.close();
+  work.close();
+});
+
+const taken = async (evaluation: EvalRunId, runs: boolean): Promise<number> =>
+  (await at.entries(evaluation)).filter((e) => e.type === 'writer_changed' && (e.ledger !== evaluation) === runs)
+    .length;
+
+// One repeat: all runs are asked for at once, so whatever the executor calls after it was frozen is a call of a run that it lost.
+const ONCE = { repeats: 1, replicates: 2, seed: 12 };
+let once: Calm;
+
+test.each([
+  ['while the other is at work', false],
+  ['when all is over', true],
+])(
+  'an executor that was frozen past its session and its leases wakes %s, and calls no model any more',
+  async (_, over) => {
+    once ??= await calmOf(contract, ONCE, model);
+    const before = model.calls.length;
+    const hold = model.hold((asked) => isAgent(asked, 1));
+    const evaluation = await at.request(contract, ONCE);
+    await eventually(() => hold.waiting).toBe(TOGETHER);
+    const [victim, index] = frozenOf(evaluation);
+    const runs = runsOf(victim, evaluation).size;
+    victim.freeze();
+    await eventually(() => taken(evaluation, true)).toBeGreaterThanOrEqual(runs);
+    await eventually(() => hold.waiting).toBeGreaterThanOrEqual(TOGETHER + runs);
+    const called = model.by(modelKey(index));
+    if (over) {
+      hold.release();
+      await at.reportOf(evaluation);
+    }
+    victim.thaw();
+    await victim.ready();
+    hold.release();
+
+    const cost = await expectCalm(at, evaluation, once, { model, before });
+    expect(cost.paidTwice).toBeGreaterThanOrEqual(runs);
+    expect(model.by(modelKey(index))).toBe(called);
+  },
+);
+
+function frozenOf(evaluation: EvalRunId) {
+  const executors = at.of('executor').map((service, index) => [service, index] as const);
+  const [first] = executors.toSorted(([a], [b]) => runsOf(b, evaluation).size - runsOf(a, evaluation).size);
+  if (first === undefined) throw new Error('no executor');
+  return first;
+}
+
+test('a coordinator that was frozen past its session wakes while another owns its evaluation, and sends no command any more', async () => {
+  const plan = { repeats: 3, replicates: 2, seed: 11 };
+  const calm = await calmOf(contract, plan, model);
+  const before = model.calls.length;
+  const first = model.hold((asked) => isAgent(asked, 1));
+  const evaluation = await at.request(contract, plan);
+  await eventually(() => first.waiting).toBe(TOGETHER);
+  const zombie = whoSaid(at, 'coordinator', 'evaluation started', evaluation);
+  const [{ source } = { source: '' }] = await commandsOf(evaluation);
+  zombie.freeze();
+  await eventually(() => taken(evaluation, false)).toBeGreaterThanOrEqual(1);
+  const later = model.hold((asked) => isAgent(asked, 0));
+  first.release();
+  // The next repeat, which the other coordinator asked for, is under way.
+  await eventually(() => later.waiting).toBeGreaterThanOrEqual(1);
+  zombie.thaw();
+  await zombie.ready();
+  later.release();
+
+  const cost = await expectCalm(at, evaluation, calm, { model, before });
+  expect(cost.paidTwice).toBe(0);
+  // It may come to own the evaluation again, and takes it over then: in between it sent nothing.
+  const sent = await commandsOf(evaluation);
+  expect(new Set(sent.map((one) => one.source)).size).toBe(2);
+  const [other] = at.of('coordinator').filter((service) => service !== zombie);
+  const lost = takenOver(other, evaluation);
+  const back = takenOver(zombie, evaluation);
+  expect(lost).toBeLessThan(back);
+  expect(sent.filter((one) => one.source === source && one.at > lost && one.at < back)).toEqual([]);
+});
+
+/** When a process first took an evaluation over, in ms; infinite where it never did. */
+function takenOver(service: Service | undefined, evaluation: EvalRunId): number {
+  const lines = service?.lines('ledger taken over') ?? [];
+  const line = lines.find((one) => one['eval_run_id'] === evaluation && one['child_run_id'] === undefined);
+  return line === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(line['time']));
+}
+
+interface Command {
+  /** The process that sent it, as its CloudEvents source. */
+  readonly source: string;
+  /** In ms, by the clock of its process. */
+  readonly at: number;
+}
+
+/** The commands of an evaluation, as they are on the topic. */
+async function commandsOf(evaluation: EvalRunId): Promise<Command[]> {
+  const topic = `${at.prefix}eval.child-run.commands`;
+  const kafka = new Kafka({ brokers: inject('stack').brokers, logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  const ends = await admin.fetchTopicOffsets(topic);
+  await admin.disconnect();
+  let left = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  const commands: Command[] = [];
+  const consumer = kafka.consumer({ groupId: `${at.prefix}reader-${Math.random()}` });
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  await new Promise<void>((resolve) => {
+    void consumer.run({
+      eachMessage: async ({ message: { key, headers, timestamp } }) => {
+        const command = { source: String(headers?.['ce_source']), at: Number(timestamp) };
+        if (String(key).startsWith(evaluation)) commands.push(command);
+        left -= 1;
+        if (left === 0) resolve();
+      },
+    });
+  });
+  await consumer.disconnect();
+  return commands.toSorted((a, b) => a.at - b.at);
+}
