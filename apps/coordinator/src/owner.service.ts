@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type EvalAccepted, requestDigest, usageOf } from '#lib/evaluation';
+import { type EvalAccepted, type EvaluationView, requestDigest, usageOf } from '#lib/evaluation';
 import type { IndexRecord, TopicRecord } from '#lib/event-log';
 import type { Entry, EvalRunId } from '#lib/ledger';
 import { conflictReason, OwnerCore, type OwnerEffect } from '#lib/protocol';
@@ -17,6 +17,7 @@ import { startingLessons } from './starting-lessons.js';
 
 interface Running {
   readonly core: OwnerCore;
+  readonly view: EvaluationView;
   readonly host: CoreHost<never, OwnerEffect>;
   readonly stop: () => void;
 }
@@ -30,6 +31,8 @@ interface Owned {
   readonly finishers: (() => void)[];
   /** `null`: it was refused. */
   readonly running: Promise<Running | null>;
+  /** What was read of it; null before it runs. */
+  view: EvaluationView | null;
 }
 
 interface Cancel {
@@ -42,6 +45,7 @@ interface Cancel {
 
 /** How long a cancel waits for an evaluation that is not there yet. */
 const CANCEL_WAIT_MS = 60_000;
+const AGAIN_MS = 500;
 
 /** Owns the evaluations that were accepted: writes their ledgers and sends the commands of their runs. */
 @Injectable()
@@ -49,7 +53,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   private readonly owned = new Map<EvalRunId, Owned>();
   private readonly writer: LedgerWriter;
   private consumer: Consuming | null = null;
-  /** Cancels that wait for their evaluation, with the partition they came on. */
+  /** Records that are taken again in a moment, with the partition they came on. */
   private readonly waits = new Map<NodeJS.Timeout, number>();
   /** What was decided and is being written down: a shutdown waits for it. */
   private readonly finishing = new Set<Promise<void>>();
@@ -91,14 +95,28 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     const known = this.owned.get(id);
     if (known === undefined) {
       const running = this.own(id, accepted, record);
-      this.owned.set(id, { digest, partition: record.partition, finishers: [finished], running });
-      await running;
-    } else if (known.digest === digest) known.finishers.push(finished);
+      const owned: Owned = { digest, partition: record.partition, finishers: [finished], running, view: null };
+      this.owned.set(id, owned);
+      owned.view = (await running)?.view ?? null;
+      return;
+    }
+    // What the ledger began with counts, and not what this process saw first.
+    const began = known.view?.state.started?.body.request_digest ?? (known.digest === digest ? digest : null);
+    if (began === digest) known.finishers.push(finished);
+    else if (began === null) this.later(record.partition, () => this.take(record, finished));
     else {
       const { requester, request_id } = accepted.request;
       await this.ports.topics.refuse(record, 'request_conflict', conflictReason(requester, request_id));
       finished();
     }
+  }
+
+  private later(partition: number, again: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.waits.delete(timer);
+      again().catch(this.ports.fatal);
+    }, AGAIN_MS);
+    this.waits.set(timer, partition);
   }
 
   /** Another coordinator owns these from now on. It takes over by the ledger; here nothing more is written or sent. */
@@ -107,8 +125,9 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       if (!partitions.includes(owned.partition)) continue;
       this.owned.delete(id);
       const giveUp = async () => {
-        (await owned.running)?.stop();
-        await this.views.close(id);
+        const running = await owned.running;
+        running?.stop();
+        if (running !== null) await this.views.close(id);
       };
       giveUp().catch(this.ports.fatal);
     }
@@ -133,11 +152,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       await this.ports.topics.refuse(record, 'not_found', `no open evaluation ${id} to cancel`);
       return finished();
     }
-    const timer = setTimeout(() => {
-      this.waits.delete(timer);
-      this.cancel(cancel).catch(this.ports.fatal);
-    }, 500);
-    this.waits.set(timer, record.partition);
+    this.later(record.partition, () => this.cancel(cancel));
   }
 
   private async own(id: EvalRunId, accepted: EvalAccepted, record: TopicRecord): Promise<Running | null> {
@@ -177,7 +192,9 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
             refused = ports.topics.refuse(record, effect.code, effect.reason);
             return;
           case 'finished':
-            this.finish(refused.then(() => this.release(id, from, open.view.state.closed?.body.outcome ?? 'refused')));
+            this.finish(
+              refused.then(() => this.release(id, core, from, open.view.state.closed?.body.outcome ?? 'refused')),
+            );
             return;
           case 'lease':
           case 'release':
@@ -193,6 +210,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     host.begin();
     return {
       core,
+      view: open.view,
       host,
       stop: () => {
         unsubscribe();
@@ -218,11 +236,14 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   /** `eval.index` has the evaluation's end before the offset passes its acceptance. */
-  private async release(id: EvalRunId, from: number, outcome: string): Promise<void> {
+  private async release(id: EvalRunId, core: OwnerCore, from: number, outcome: string): Promise<void> {
     const owned = this.owned.get(id);
-    if (owned === undefined) return;
-    (await owned.running)?.stop();
+    const running = await owned?.running;
+    // Where the partition was lost, and came back since, the work is that of another core.
+    if (owned === undefined || running?.core !== core) return;
+    running.stop();
     await this.publishIndex({ eval_run_id: id, from, outcome });
+    if (this.owned.get(id) !== owned) return;
     this.owned.delete(id);
     await this.views.close(id);
     for (const finished of owned.finishers) finished();

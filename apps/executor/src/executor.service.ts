@@ -174,11 +174,14 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
       await this.views.close(evaluation);
     };
     const giveUp = async () => {
+      // The log may be slow to read: what it says of the command is not known yet.
+      if (core.state.phase === 'judging') patience = beginPatience();
       if (core.state.phase !== 'waiting') return;
       await ports.topics.refuse(record, 'not_requested', `no evaluation has requested the run ${child}`);
-      await finish();
+      if (core.state.phase === 'waiting') await finish();
     };
-    const patience = setTimeout(() => void giveUp().catch(ports.fatal), REQUEST_WAIT_MS);
+    const beginPatience = () => setTimeout(() => void giveUp().catch(ports.fatal), REQUEST_WAIT_MS);
+    let patience = beginPatience();
     this.running.set(child, { handBack, finishers: this.running.get(child)?.finishers ?? [] });
     host.begin();
   }
