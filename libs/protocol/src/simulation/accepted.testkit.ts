@@ -43,13 +43,9 @@ export abstract class AcceptedReader<
     for (const [evaluation, hosted] of this.owned) {
       if (!partitions.includes(hosted.partition)) continue;
       this.owned.delete(evaluation);
-      this.giveUp(hosted);
+      this.stop(hosted);
+      this.closeView(hosted);
     }
-  }
-
-  private giveUp(hosted: Hosted): void {
-    this.stop(hosted);
-    this.log.close(hosted.evaluation);
   }
 
   /** What is finished is asked of the log when it comes again. */
@@ -57,7 +53,7 @@ export abstract class AcceptedReader<
     const known = this.owned.get(hosted.evaluation);
     if (this.world.rules.releasesByName ? known === undefined : known !== hosted) return;
     this.owned.delete(hosted.evaluation);
-    this.log.close(hosted.evaluation);
+    this.closeView(known ?? hosted);
     this.consumer.finish(hosted.records);
   }
 
@@ -76,6 +72,7 @@ export abstract class AcceptedReader<
       partition: taken.partition,
       record,
       records: [taken],
+      opened: false,
       begun: false,
       over: false,
       wakeAt: Number.POSITIVE_INFINITY,

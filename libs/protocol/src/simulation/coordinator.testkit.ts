@@ -61,6 +61,10 @@ export class Coordinator extends AcceptedReader<OwnerCore, OwnedEvaluation> {
       return true;
     }
     const digest = requestDigest(accepted.request);
+    if (this.world.rules.comparesWithTheFirst && known.digest !== digest) {
+      this.refuse(taken, record, 'request_conflict');
+      return true;
+    }
     const started = known.begun ? this.view(known.evaluation).state.started : null;
     const counts = started?.body.request_digest ?? (known.digest === digest ? digest : null);
     if (counts === digest) known.records.push(taken);

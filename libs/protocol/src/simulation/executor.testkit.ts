@@ -63,6 +63,7 @@ export class Executor extends Process {
       child,
       label: `run ${child.slice(35)}`,
       records: [taken],
+      opened: false,
       begun: false,
       over: false,
       wakeAt: Number.POSITIVE_INFINITY,
@@ -83,13 +84,12 @@ export class Executor extends Process {
       if (phase === 'judging' && world.rules.asksAgain) return this.beginPatience(job);
       if (phase !== 'waiting') return;
       this.trace(() => `refuses the command of ${job.child.slice(35)}`);
-      for (const { partition, position } of job.records)
-        world.referee.refusedCommand(world.commands[partition]?.[position] as Command);
-      this.log.publish(
-        'eval.dead-letter/0',
-        () => world.deadLetters.push('not_requested'),
-        () => this.finished(job),
-      );
+      const refused = () => {
+        for (const { partition, position } of job.records)
+          world.referee.refusedCommand(world.commands[partition]?.[position] as Command);
+        this.finished(job);
+      };
+      this.log.publish('eval.dead-letter/0', () => world.deadLetters.push('not_requested'), refused);
     });
   }
 
@@ -98,7 +98,7 @@ export class Executor extends Process {
     this.stop(job);
     this.jobs.delete(job.child);
     this.consumer.finish(job.records);
-    this.log.close(job.evaluation);
+    this.closeView(job);
   }
 
   private takeSlot(job: Job, granted: () => void): void {

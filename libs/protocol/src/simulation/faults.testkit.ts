@@ -236,5 +236,6 @@ export const FAULTS: readonly Rules[] = [
   { ...SOUND, name: 'a beginning overwritten by a later acceptance', laterBeginningsCount: true },
   { ...SOUND, name: 'a take-over from a lease store that came back empty', trustsEmptyStores: true },
   { ...SOUND, name: 'a late end that ends what began since', releasesByName: true },
+  { ...SOUND, name: 'a repeat compared with what was seen first', comparesWithTheFirst: true },
   { ...SOUND, name: 'a command that nobody asked for, looked at once', asksAgain: false },
 ];

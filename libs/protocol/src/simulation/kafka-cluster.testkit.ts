@@ -9,6 +9,7 @@ export class KafkaCluster {
   readonly ledger: readonly Entry[][];
   /** One partition; null where compaction took a record away. */
   readonly indexed: ({ readonly eval: EvalRunId; readonly from: number } | null)[] = [];
+  private downUntil = 0;
   private readonly groups: Readonly<Record<Group, ConsumerGroup>>;
 
   constructor(
@@ -21,6 +22,16 @@ export class KafkaCluster {
       projectors: new ConsumerGroup(world, mix, 'projectors', mix.ledgerPartitions),
       executors: new ConsumerGroup(world, mix, 'executors', world.mix.commandPartitions),
     };
+  }
+
+  goDown(time: number): void {
+    this.world.trace(() => `DOWN for ${time}`);
+    this.downUntil = this.world.now + time;
+  }
+
+  /** How long a request waits for brokers that answer. */
+  get wait(): number {
+    return Math.max(0, this.downUntil - this.world.now);
   }
 
   group(group: Group): ConsumerGroup {

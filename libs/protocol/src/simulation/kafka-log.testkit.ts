@@ -36,7 +36,7 @@ export class KafkaLog implements LogClient {
     private readonly process: Process,
     private readonly cluster: KafkaCluster,
   ) {
-    this.sender = new SendQueue(process, cluster.mix);
+    this.sender = new SendQueue(process, cluster);
     this.reset();
   }
 
@@ -78,7 +78,7 @@ export class KafkaLog implements LogClient {
     const { world } = process;
     if (!process.alive || place.fetching || place.next >= cluster.partition(partition).length) return;
     place.fetching = true;
-    world.later(world.chance.below(world.mix.readDelay), process, () => {
+    world.later(cluster.wait + world.chance.below(world.mix.readDelay), process, () => {
       place.fetching = false;
       const log = cluster.partition(partition);
       const backlog = log.length - place.next;
@@ -107,7 +107,7 @@ export class KafkaLog implements LogClient {
   /** What the cluster has at the time of the call, asked of it. */
   private end(partition: number, answer: (end: number) => void): void {
     const { world } = this.process;
-    world.later(world.latency(), this.process, () => {
+    world.later(this.cluster.wait + world.latency(), this.process, () => {
       const { length } = this.cluster.partition(partition);
       world.later(world.latency(), this.process, () => answer(length));
     });
@@ -116,7 +116,7 @@ export class KafkaLog implements LogClient {
   beginningOf(evaluation: EvalRunId, found: (from: number | null) => void): void {
     const { cluster, process, indexed } = this;
     const { world } = process;
-    world.later(world.latency(), process, () => {
+    world.later(cluster.wait + world.latency(), process, () => {
       const end = cluster.indexed.length;
       world.later(world.latency(), process, () => {
         for (; indexed.next < end; indexed.next++) {

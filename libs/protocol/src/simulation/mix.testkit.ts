@@ -17,6 +17,8 @@ export interface KafkaMix {
   readonly compacts: number;
   /** Commands that nobody wrote a request for. */
   readonly strayCommands: number;
+  /** Mean time between times in which the brokers answer nobody; 0: never. */
+  readonly downEvery: number;
 }
 
 /** How bad a seed's world is. Every seed draws its own mix (swarm testing), so that no fault hides behind another. Times in milliseconds. */
@@ -85,6 +87,7 @@ function onKafka(mix: Mix, chance: Chance): Mix {
       idleTails: chance.pick([0, 1, 64]),
       compacts: chance.pick([0, 0.5, 1]),
       strayCommands: chance.chance(0.2) ? 2 : 0,
+      downEvery: chance.chance(0.3) ? chance.between(200, 1500) : 0,
     },
   };
 }

@@ -32,7 +32,8 @@ export interface Host {
   readonly label: string;
   begin(): AnyEffect[];
   step(event: RunEvent, view: EvaluationView, env: CoreEnv): AnyEffect[];
-  /** Its view is there. */
+  /** Its view was asked for, and is there. */
+  opened: boolean;
   begun: boolean;
   over: boolean;
   wakeAt: number;
@@ -151,7 +152,9 @@ export abstract class Process {
 
   /** The core begins when its view is there. */
   protected host(host: Host, ready: () => void = () => {}): void {
+    if (host.over) return;
     this.hosts.push(host);
+    host.opened = true;
     this.log.open(host.evaluation, () => {
       if (host.over) return;
       host.begun = true;
@@ -165,7 +168,13 @@ export abstract class Process {
   protected stop(host: Host): void {
     if (host.over) return;
     host.over = true;
-    this.hosts.splice(this.hosts.indexOf(host), 1);
+    this.hosts = this.hosts.filter((other) => other !== host);
+  }
+
+  /** Its view is used no more. */
+  protected closeView(host: Host): void {
+    if (host.opened) this.log.close(host.evaluation);
+    host.opened = false;
   }
 
   /** An answer takes its time, and meanwhile more is read: it may be old when it comes. */

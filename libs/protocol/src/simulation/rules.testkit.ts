@@ -24,6 +24,8 @@ export interface Rules {
   readonly trustsEmptyStores: boolean;
   /** What ends late ends the work that is there under the same name. */
   readonly releasesByName: boolean;
+  /** What a repeat asks for is compared with what this process saw first, and not with the ledger. */
+  readonly comparesWithTheFirst: boolean;
   /** A run that is still reading when its patience ends is asked again later. */
   readonly asksAgain: boolean;
 }
@@ -41,5 +43,6 @@ export const SOUND: Rules = {
   laterBeginningsCount: false,
   trustsEmptyStores: false,
   releasesByName: false,
+  comparesWithTheFirst: false,
   asksAgain: true,
 };

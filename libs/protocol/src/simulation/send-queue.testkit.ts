@@ -1,4 +1,4 @@
-import type { KafkaMix } from './mix.testkit.js';
+import type { KafkaCluster } from './kafka-cluster.testkit.js';
 import type { Process } from './process.testkit.js';
 
 export interface Outgoing {
@@ -18,7 +18,7 @@ export class SendQueue {
 
   constructor(
     private readonly process: Process,
-    private readonly mix: KafkaMix,
+    private readonly cluster: KafkaCluster,
   ) {}
 
   reset(): void {
@@ -44,7 +44,7 @@ export class SendQueue {
     const taken = new Map<string, Outgoing[]>();
     this.queue = this.queue.filter((outgoing) => {
       const records = taken.get(outgoing.place) ?? [];
-      if (records.length >= this.mix.batch) return true;
+      if (records.length >= this.cluster.mix.batch) return true;
       taken.set(outgoing.place, [...records, outgoing]);
       return false;
     });
@@ -58,7 +58,7 @@ export class SendQueue {
     const lost = new Map<string, readonly Outgoing[]>();
     for (const [place, records] of batch) {
       const late = world.faulty && chance.chance(mix.late);
-      const arrives = late ? chance.below(3 * mix.leaseMs) : world.latency();
+      const arrives = this.cluster.wait + (late ? chance.below(3 * mix.leaseMs) : world.latency());
       slowest = Math.max(slowest, arrives);
       const isLost = world.faulty && chance.chance(mix.twice);
       // Before it arrived: nothing of it is there. After that: a producer that lost count writes a copy, else the cluster knows it.

@@ -110,6 +110,11 @@ class Simulation {
     this.schedule(mix.rebalanceEvery, () => this.rebalance());
     this.schedule(mix.leasesEmptiedEvery, () => this.emptyLeases());
     this.schedule(mix.clockJumpEvery, () => this.jumpClock());
+    const { kafka } = world;
+    if (kafka !== null) {
+      const time = () => world.chance.below(world.chance.pick([2, 15]) * mix.leaseMs);
+      this.schedule(kafka.mix.downEvery, () => kafka.goDown(time()));
+    }
     const limit = mix.faultsUntil + 60_000;
     for (let i = 1; world.next(); i++) {
       if (i % 32 === 0 && !world.faulty && this.isOver()) return;
@@ -123,7 +128,7 @@ class Simulation {
     const { chance, mix } = this.world;
     const deadline = mix.bigJumps ? 10_000_000 : NEVER;
     for (let i = 0; i < mix.requests; i++) {
-      const conflicting = mix.conflict && i > 0;
+      const conflicting = mix.conflict && i > 0 && chance.chance(0.6);
       this.accept(i === 0 ? chance.below(50) : chance.below(chance.pick([60, 5000])), () => {
         const request = requestOf(scenario, deadline, conflicting ? 1 : 0);
         return {
