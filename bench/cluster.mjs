@@ -135,7 +135,7 @@ async function history() {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
   const partition = partitionOf(id, topics[0].partitions.length);
   let entries = 0;
-  let messages = [];
+  const messages = [];
   const attachments = new Set();
   for await (const { record } of source.log.records(id)) {
     for (const [, hash] of Buffer.from(record.payload)

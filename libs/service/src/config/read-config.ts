@@ -126,8 +126,9 @@ export function readConfig<P extends Part>(
 /** What the folder of keys stands for. */
 function inFolder(folder: string | undefined): Record<string, string> {
   if (folder === undefined || folder.trim() === '') return {};
-  const keys = Object.entries(ROLES).map(([role, name]) => [name, join(folder.trim(), `${role}.key`)]);
-  return { TRUSS_TRUST_FILE: join(folder.trim(), 'trust.json'), ...Object.fromEntries(keys) };
+  const files: Record<string, string> = { TRUSS_TRUST_FILE: join(folder.trim(), 'trust.json') };
+  for (const [role, name] of Object.entries(ROLES)) files[name] = join(folder.trim(), `${role}.key`);
+  return files;
 }
 
 function onlySet(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
