@@ -180,7 +180,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     let refused = Promise.resolve();
     const host = new CoreHost<never, OwnerEffect>(
       core,
-      { open, writer: this.writer, env, fatal: ports.fatal },
+      { open, writer: this.writer, env, stallMs: ports.stallMs ?? ports.leaseMs / 2, fatal: ports.fatal },
       (effect) => {
         switch (effect.kind) {
           case 'send':

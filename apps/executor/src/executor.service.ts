@@ -101,7 +101,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     const handedBack = Promise.withResolvers<void>();
     const host = new CoreHost<RunEvent, RunEffect>(
       core,
-      { open, writer: this.writer, env, fatal: ports.fatal },
+      { open, writer: this.writer, env, stallMs: ports.stallMs ?? ports.leaseMs / 2, fatal: ports.fatal },
       (effect) => {
         switch (effect.kind) {
           case 'perform':

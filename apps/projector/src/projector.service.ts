@@ -115,7 +115,7 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     let published = Promise.resolve();
     const host = new CoreHost<never, ProjectionEffect>(
       core,
-      { open, writer: this.writer, env, fatal: ports.fatal },
+      { open, writer: this.writer, env, stallMs: ports.stallMs ?? ports.leaseMs / 2, fatal: ports.fatal },
       (effect) => {
         if (effect.kind === 'publish') {
           published = this.publish(id, open, record);

@@ -12,6 +12,8 @@ export interface HostDeps {
   readonly open: OpenView;
   readonly writer: LedgerWriter;
   readonly env: () => CoreEnv;
+  /** After so long without an event the process may have been stopped, and another may have its work: the log is read first. In ms. */
+  readonly stallMs: number;
   /** An error from which this process cannot go on, such as a full disk: nothing more is written, nothing is lost. */
   readonly fatal: (error: unknown) => void;
 }
@@ -24,13 +26,19 @@ export class CoreHost<Event extends { readonly kind: string }, Effect extends { 
   private timer: NodeJS.Timeout | null = null;
   private wakeAt = Number.POSITIVE_INFINITY;
   private stopped = false;
+  /** When it last was told something. */
+  private heardAt: number;
+  /** What it was told while it reads to the end of the log; `null` while it does not. */
+  private unheard: (Event | CoreEvent)[] | null = null;
 
   constructor(
     private readonly core: Core<Event | CoreEvent, Effect | Common>,
     private readonly deps: HostDeps,
     /** Does the effects that are not the host's own. */
     private readonly effect: (effect: Exclude<Effect | Common, { readonly kind: CommonKind }>) => void,
-  ) {}
+  ) {
+    this.heardAt = deps.env().now;
+  }
 
   begin(): void {
     this.perform(this.core.begin());
@@ -38,6 +46,25 @@ export class CoreHost<Event extends { readonly kind: string }, Effect extends { 
   }
 
   post(event: Event | CoreEvent): void {
+    if (this.stopped) return;
+    const { now } = this.deps.env();
+    const stalled = now - this.heardAt > this.deps.stallMs;
+    this.heardAt = now;
+    if (stalled && this.unheard === null) {
+      this.unheard = [];
+      this.deps.open.caughtUp().then(() => this.hearAll(), this.fail);
+    }
+    if (this.unheard === null) this.step(event);
+    else this.unheard.push(event);
+  }
+
+  private hearAll(): void {
+    const events = this.unheard ?? [];
+    this.unheard = null;
+    for (const event of events) this.step(event);
+  }
+
+  private step(event: Event | CoreEvent): void {
     if (this.stopped) return;
     try {
       this.perform(this.core.step(event, this.deps.open.view, this.deps.env()));

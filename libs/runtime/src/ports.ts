@@ -52,6 +52,8 @@ export interface Ports {
   readonly models: LiveDeps;
   readonly software: { readonly truss: string; readonly node: string };
   readonly leaseMs: number;
+  /** After so long without news of a work, its process may have been stopped and replaced. Absent: half a lease. */
+  readonly stallMs?: number;
   /** How many runs this process has under way at once. */
   readonly slots: number;
   /**

@@ -62,6 +62,7 @@ export async function clusterPorts(
     models: { env: process.env },
     software: SOFTWARE,
     leaseMs: settings.leaseMs,
+    stallMs: Math.min(settings.leaseMs, settings.sessionMs) / 2,
     slots: settings.concurrency,
     handBackMs: HAND_BACK_MS,
     drives: () => true,
