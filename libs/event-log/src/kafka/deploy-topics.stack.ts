@@ -52,13 +52,15 @@ test('a ledger that would lose history is refused, with what to do', async () =>
   await set('eval.attachment', { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' });
   await admin.createPartitions({ topicPartitions: [{ topic: `${prefix}eval.accepted`, count: 3 }] });
   await admin.disconnect();
+  // A broker hears of new partitions in a moment.
+  const counts = /eval\.accepted has 3 partitions and .*eval\.ledger 2/;
+  await expect.poll(async () => (await check(prefix, 2)).join('\n'), { timeout: 10_000 }).toMatch(counts);
   const reasons = (await check(prefix, 2)).join('\n');
   expect(reasons).toContain('eval.ledger would lose history: retention.ms is 604800000; set it to -1');
   expect(reasons).toContain('eval.ledger would lose history: retention.bytes is 1000000');
   expect(reasons).toContain('eval.ledger would lose history: cleanup.policy is compact; set it to delete');
   expect(reasons).toContain('eval.attachment would lose history: cleanup.policy is compact,delete');
   expect(reasons).toContain('min.insync.replicas is 1, and the configuration asks for 2');
-  expect(reasons).toMatch(/eval\.accepted has 3 partitions and .*eval\.ledger 2/);
 });
 
 test('without topics a log does not open, and says what to run', async () => {

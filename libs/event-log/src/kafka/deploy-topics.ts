@@ -1,8 +1,9 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type Admin, type ITopicMetadata } from 'kafkajs';
 import { WIRE_TOPICS, type WireTopic } from '#lib/schemas';
 import { createClient, type KafkaConnection } from './client.js';
-import { asLogError } from './errors.js';
+import { asLogError, isPassing } from './errors.js';
 import { topicName } from './names.js';
+import { waitAgain } from './retry.js';
 
 export interface DeployTopicsOptions {
   readonly connection: KafkaConnection;
@@ -22,6 +23,9 @@ export interface DeployedTopics {
   /** Where a topic that was there already differs from what it should be: a sentence each. Nothing of it was changed. */
   readonly differences: readonly string[];
 }
+
+/** About fifteen seconds. */
+const ATTEMPTS = 20;
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -61,7 +65,7 @@ export async function deployTopics(options: DeployTopicsOptions): Promise<Deploy
     const missing = WIRE_TOPICS.filter((topic) => !there.has(topicName(prefix, topic)));
     if (missing.length > 0) {
       await admin.createTopics({
-        waitForLeaders: true,
+        waitForLeaders: false,
         topics: missing.map((topic) => ({
           topic: topicName(prefix, topic),
           numPartitions: partitions,
@@ -69,6 +73,8 @@ export async function deployTopics(options: DeployTopicsOptions): Promise<Deploy
           configEntries: Object.entries(settingsOf(topic, minInsyncReplicas)).map(([name, value]) => ({ name, value })),
         })),
       });
+      const names = missing.map((topic) => topicName(prefix, topic));
+      await passing(async () => assertLed(await admin.fetchTopicMetadata({ topics: names })));
     }
     const found = WIRE_TOPICS.filter((topic) => !missing.includes(topic));
     const states = await describe(admin, prefix, found);
@@ -160,6 +166,24 @@ async function describe(admin: Admin, prefix: string, topics: readonly WireTopic
       settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
     };
   });
+}
+
+/** A topic that was just made is not known to every broker at once. */
+async function passing<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isPassing(error)) throw error;
+      await waitAgain(attempt);
+    }
+  }
+}
+
+function assertLed({ topics }: { readonly topics: readonly ITopicMetadata[] }): void {
+  if (topics.some(({ partitions }) => partitions.length === 0 || partitions.some(({ leader }) => leader < 0))) {
+    throw new kafkajs.KafkaJSError('a new topic has no leader yet');
+  }
 }
 
 async function withAdmin<T>(connection: KafkaConnection, work: (admin: Admin) => Promise<T>): Promise<T> {
