@@ -150,7 +150,7 @@ export class Deployment {
         const { envelope: _, ...report } = record.value as Record<string, unknown>;
         return reportSchema.parse(report);
       }
-      const [letter] = await this.list('eval.dead-letter', evaluation);
+      const letter = (await this.list('eval.dead-letter', evaluation)).find(isRefusal);
       if (letter !== undefined) throw new Error(`in the dead letters: ${JSON.stringify(letter.value)}`);
       if (Date.now() > until) throw new Error(`no report of ${evaluation} after ${REPORT_MS / 1000} s`);
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -210,4 +210,9 @@ export class Deployment {
     await this.cluster.close();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Whether the letter is about a request, and not about rubbish under its key. */
+function isRefusal({ value }: TopicRecord): boolean {
+  return ['eval.requested', 'eval.accepted'].includes(String((value as { readonly topic?: unknown } | null)?.topic));
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { EvalRunId, JsonValue } from '#lib/ledger';
 import { openCodec, type TopicCodec, WIRE_TOPICS, type WireTopic } from '#lib/schemas';
 import { askFor } from '../../apps/truss/src/request/ask.js';
-import { placeOf } from '../../apps/truss/src/place.js';
+import { clusterPlace } from '../../apps/truss/src/place.js';
 import { CHUNK, ENTRY, valuesOf } from '../../libs/schemas/src/values.testkit.js';
 import { Deployment } from './deployment.testkit.js';
 import { type Outcome, undisturbed } from './outcome.testkit.js';
@@ -179,7 +179,7 @@ describe('poison', () => {
 async function requestBytes(requestId: string): Promise<{ readonly evaluation: EvalRunId; readonly value: Buffer }> {
   const key = `${at.folder}/keys/requester.key`;
   const flags = { contract, key, audience: 'truss', ...PLAN, concurrency: 1, requestId };
-  const cluster = { ...at.cluster, place: placeOf({ db: 'unused' }) };
+  const cluster = { ...at.cluster, place: clusterPlace({}, brokers.join(',')) };
   const { evaluation, request } = await askFor(flags, cluster, Date.now());
   return { evaluation, value: Buffer.from(await codec.encode('eval.requested', request)) };
 }
@@ -205,6 +205,8 @@ test('one request through the partitioner of Java and that of librdkafka is one 
 });
 
 test('forged commands run nothing: of no evaluation, of runs that are not planned, of runs before and after their turn', async () => {
+  // Another contract, whose files no executor has yet: the first command that names it says where they may be had.
+  contract = work.programContract(11);
   work.clear();
   const { evaluation, value } = await requestBytes('forged');
   const evil = `ev_${'0'.repeat(32)}` as EvalRunId;
@@ -229,6 +231,9 @@ test('forged commands run nothing: of no evaluation, of runs that are not planne
   expect(new Set((await refused()).map(({ key }) => key)).has(`${evaluation}.0.on.1.1`)).toBe(false);
   expect(work.done('agent')).toHaveLength(RUNS);
   const children = (await at.entries(evaluation)).filter(({ type }) => type === 'run_started');
-  expect(children.map(({ ledger }) => ledger).toSorted()).toEqual([`${evaluation}.0.off.1.1`, `${evaluation}.0.on.1.1`]);
+  expect(children.map(({ ledger }) => ledger).toSorted()).toEqual([
+    `${evaluation}.0.off.1.1`,
+    `${evaluation}.0.on.1.1`,
+  ]);
   await at.verify(evaluation);
 });

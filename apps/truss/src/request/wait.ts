@@ -84,8 +84,13 @@ async function watchLetters(
   return null;
 }
 
+/** What was refused of it: anybody can have put rubbish under its key on another topic. */
 async function* lettersOf(topics: Topics, evaluation: EvalRunId): AsyncGenerator<TopicRecord> {
-  for await (const record of topics.list('eval.dead-letter')) if (record.key === evaluation) yield record;
+  for await (const record of topics.list('eval.dead-letter')) {
+    if (record.key !== evaluation) continue;
+    const { topic } = (record.value ?? {}) as { topic?: unknown };
+    if (topic === 'eval.requested' || topic === 'eval.accepted') yield record;
+  }
 }
 
 function placeOf({ partition, position }: TopicRecord): string {
