@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runSeed } from '../../libs/protocol/src/simulation/simulation.testkit.js';
+import { isOnKafka, runSeed } from '../../libs/protocol/src/simulation/simulation.testkit.js';
 import { verifyWorld } from '../../libs/protocol/src/simulation/verify.testkit.js';
 
 const SEEDS = 2000;
@@ -12,7 +12,7 @@ const VERIFIED = 5;
 for (let part = 0; part < PARTS; part++) {
   const from = (part * SEEDS) / PARTS;
   const to = from + SEEDS / PARTS;
-  test(`seeds ${from} to ${to - 1}: crashes, zombies, two owners, copies, late sends, repeats, cancels and wrong leases change no outcome`, {
+  test(`seeds ${from} to ${to - 1}: crashes, zombies, two owners, copies, late sends, rebalances, repeats, cancels and wrong leases change no outcome`, {
     timeout: PATIENCE,
   }, async () => {
     for (let seed = from; seed < to; seed++) {
@@ -23,8 +23,19 @@ for (let part = 0; part < PARTS; part++) {
   });
 }
 
-test('a seed replays event for event', () => {
-  const first = runSeed(17, { trace: true }).world.lines;
+test('about half of the seeds are worlds on Kafka', () => {
+  const onKafka = Array.from({ length: SEEDS }, (_, seed) => seed).filter(isOnKafka).length;
+  expect(onKafka).toBeGreaterThan(0.45 * SEEDS);
+  expect(onKafka).toBeLessThan(0.55 * SEEDS);
+});
+
+test.each([
+  ['on one log', false],
+  ['on Kafka', true],
+] as const)('a seed replays event for event: %s', (_, kafka) => {
+  let seed = 17;
+  while (isOnKafka(seed) !== kafka) seed++;
+  const first = runSeed(seed, { trace: true }).world.lines;
   expect(first.length).toBeGreaterThan(100);
-  expect(runSeed(17, { trace: true }).world.lines).toEqual(first);
+  expect(runSeed(seed, { trace: true }).world.lines).toEqual(first);
 });

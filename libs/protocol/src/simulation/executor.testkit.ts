@@ -78,7 +78,7 @@ export class Executor extends Process {
   /** A command that nobody asked for is refused after a while. */
   private beginPatience(job: Job): void {
     const { world } = this;
-    world.later(10 * world.mix.leaseMs, this, () => {
+    world.later((world.kafka?.mix.patience ?? 10) * world.mix.leaseMs, this, () => {
       if (job.over) return;
       const { phase } = job.core.state;
       if (phase === 'judging' && world.rules.asksAgain) return this.beginPatience(job);

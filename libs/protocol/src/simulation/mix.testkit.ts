@@ -17,6 +17,8 @@ export interface KafkaMix {
   readonly compacts: number;
   /** Commands that nobody wrote a request for. */
   readonly strayCommands: number;
+  /** How many lease times such a command waits for one. */
+  readonly patience: number;
   /** Mean time between times in which the brokers answer nobody; 0: never. */
   readonly downEvery: number;
 }
@@ -87,6 +89,7 @@ function onKafka(mix: Mix, chance: Chance): Mix {
       idleTails: chance.pick([0, 1, 64]),
       compacts: chance.pick([0, 0.5, 1]),
       strayCommands: chance.chance(0.2) ? 2 : 0,
+      patience: chance.pick([1, 10]),
       downEvery: chance.chance(0.3) ? chance.between(200, 1500) : 0,
     },
   };

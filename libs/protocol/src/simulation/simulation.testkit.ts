@@ -38,6 +38,11 @@ export interface SeedOptions {
   readonly trace?: boolean;
 }
 
+/** Whether the seed draws a world on Kafka. */
+export function isOnKafka(seed: number): boolean {
+  return drawMix(new Chance(seed)).kafka !== null;
+}
+
 /** Runs the world that a seed draws to its end. The same seed and rules give the same result, event for event. */
 export function runSeed(seed: number, { rules = SOUND, trace = false }: SeedOptions = {}): SeedResult {
   const chance = new Chance(seed);
