@@ -6,6 +6,7 @@ import { PaidModel, Work } from './work.testkit.js';
 const PLAN = { repeats: 3, replicates: 3, seed: 11 };
 /** Three replicates of two arms, side by side. */
 const TOGETHER = 6;
+const LEASE_MS = 3_000;
 const work = new Work();
 let model: PaidModel;
 let contract: string;
@@ -31,9 +32,12 @@ test('one executor, then three, then one, while long runs are going: no run is r
   await eventually(() => work.done('agent').length).toBe(TOGETHER);
   const [first] = at.of('executor');
   const [second, third] = await Promise.all([at.start('executor'), at.start('executor')]);
-  // Partitions went to the others, and the commands of the runs under way with them; longer than a lease.
+  // Partitions went to the others, and the commands of the runs under way with them: they wait, for longer than a lease.
   await eventually(() => first?.lines('partitions are assigned to another process').length).toBeGreaterThanOrEqual(1);
-  await new Promise((resolve) => setTimeout(resolve, 4000));
+  const again = () =>
+    [second, third].flatMap((one) => one.lines('record taken')).filter(({ group }) => group === 'executor').length;
+  await eventually(again).toBeGreaterThanOrEqual(1);
+  await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
   expect(work.done('agent')).toHaveLength(TOGETHER);
   work.open();
 

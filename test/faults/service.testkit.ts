@@ -17,11 +17,21 @@ const LOOK_MS = 100;
  * It says so first, in a line at level `debug`.
  */
 export function dyingAfter(type: string): Readonly<Record<string, string>> {
+  return signalledAfter(type, 'SIGKILL');
+}
+/** As `dyingAfter`, for a process that is frozen once at that moment, until it is thawed. */
+export function freezingAfter(type: string): Readonly<Record<string, string>> {
+  return signalledAfter(type, 'SIGSTOP');
+}
+function signalledAfter(type: string, signal: NodeJS.Signals): Readonly<Record<string, string>> {
   const code = `import fs from 'node:fs';
     const write = fs.writeSync;
     fs.writeSync = (...all) => {
       const done = write(...all);
-      if (/"types":\\[[^\\]]*"${type}"/.test(String(all[1]))) process.kill(process.pid, 'SIGKILL');
+      if (/"types":\\[[^\\]]*"${type}"/.test(String(all[1]))) {
+        fs.writeSync = write;
+        process.kill(process.pid, '${signal}');
+      }
       return done;
     };`;
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };

@@ -1,10 +1,9 @@
-import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { EvalRunId } from '#lib/ledger';
 import { Deployment, modelKey } from './deployment.testkit.js';
 import { type Calm, calmOf, eventually, expectCalm, runsOf, whoSaid } from './disturbed.testkit.js';
-import type { Service } from './service.testkit.js';
 import { isAgent, PaidModel, Work } from './work.testkit.js';
+import { commandsOf, takenOver } from './zombies.testkit.js';
 
 const TOGETHER = 4;
 const work = new Work();
@@ -80,7 +79,7 @@ test('a coordinator that was frozen past its session wakes while another owns it
   const evaluation = await at.request(contract, plan);
   await eventually(() => first.waiting).toBe(TOGETHER);
   const zombie = whoSaid(at, 'coordinator', 'evaluation started', evaluation);
-  const [{ source } = { source: '' }] = await commandsOf(evaluation);
+  const [{ source } = { source: '' }] = await commandsOf(at, evaluation);
   zombie.freeze();
   await eventually(() => taken(evaluation, false)).toBeGreaterThanOrEqual(1);
   const later = model.hold((asked) => isAgent(asked, 0));
@@ -94,7 +93,7 @@ test('a coordinator that was frozen past its session wakes while another owns it
   const cost = await expectCalm(at, evaluation, calm, { model, before });
   expect(cost.paidTwice).toBe(0);
   // It may come to own the evaluation again, and takes it over then: in between it sent nothing.
-  const sent = await commandsOf(evaluation);
+  const sent = await commandsOf(at, evaluation);
   expect(new Set(sent.map((one) => one.source)).size).toBe(2);
   const [other] = at.of('coordinator').filter((service) => service !== zombie);
   const lost = takenOver(other, evaluation);
@@ -102,44 +101,3 @@ test('a coordinator that was frozen past its session wakes while another owns it
   expect(lost).toBeLessThan(back);
   expect(sent.filter((one) => one.source === source && one.at > lost && one.at < back)).toEqual([]);
 });
-
-/** When a process first took an evaluation over, in ms; infinite where it never did. */
-function takenOver(service: Service | undefined, evaluation: EvalRunId): number {
-  const lines = service?.lines('ledger taken over') ?? [];
-  const line = lines.find((one) => one['eval_run_id'] === evaluation && one['child_run_id'] === undefined);
-  return line === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(line['time']));
-}
-
-interface Command {
-  /** The process that sent it, as its CloudEvents source. */
-  readonly source: string;
-  /** In ms, by the clock of its process. */
-  readonly at: number;
-}
-
-/** The commands of an evaluation, as they are on the topic. */
-async function commandsOf(evaluation: EvalRunId): Promise<Command[]> {
-  const topic = `${at.prefix}eval.child-run.commands`;
-  const kafka = new Kafka({ brokers: inject('stack').brokers, logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  await admin.connect();
-  const ends = await admin.fetchTopicOffsets(topic);
-  await admin.disconnect();
-  let left = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
-  const commands: Command[] = [];
-  const consumer = kafka.consumer({ groupId: `${at.prefix}reader-${Math.random()}` });
-  await consumer.connect();
-  await consumer.subscribe({ topic, fromBeginning: true });
-  await new Promise<void>((resolve) => {
-    void consumer.run({
-      eachMessage: async ({ message: { key, headers, timestamp } }) => {
-        const command = { source: String(headers?.['ce_source']), at: Number(timestamp) };
-        if (String(key).startsWith(evaluation)) commands.push(command);
-        left -= 1;
-        if (left === 0) resolve();
-      },
-    });
-  });
-  await consumer.disconnect();
-  return commands.toSorted((a, b) => a.at - b.at);
-}
