@@ -3,15 +3,7 @@ import { type ActionPorts, createRunActions, type RunActions, type RunContext } 
 import { renderCase } from '#lib/contract';
 import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
-import {
-  chainOf,
-  type ChildRunId,
-  type Entry,
-  isChildRunId,
-  type JsonValue,
-  type LedgerRef,
-  parseChildRunId,
-} from '#lib/ledger';
+import { chainOf, type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
 import { type LessonProof, readProof, recallPolicy, verifyLessonProof } from '#lib/lessons';
 import { type ModelPort, openModel } from '#lib/providers';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
@@ -25,6 +17,7 @@ import {
   PORTS,
   type Ports,
 } from '#lib/runtime';
+import { FileHints } from './file-hints.js';
 import { Slots } from './slots.js';
 
 /** How long a command waits for a request that is not in the ledger yet. */
@@ -34,6 +27,7 @@ interface Running {
   /** Leaves the run to whoever takes it up next. */
   readonly handBack: () => Promise<void>;
   readonly finishers: (() => void)[];
+  readonly hints: FileHints;
 }
 
 /** Takes commands and runs their children: each by its core, outside the consumer's handler. */
@@ -81,17 +75,21 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     if (!this.ports.drives(parseChildRunId(child).eval)) return finished();
     const running = this.running.get(child);
     // A copy is finished when the run is, not before.
-    if (running !== undefined) return void running.finishers.push(finished);
-    this.running.set(child, { handBack: async () => {}, finishers: [finished] });
-    await this.run(child, record);
+    if (running !== undefined) {
+      running.hints.add(record);
+      return void running.finishers.push(finished);
+    }
+    const hints = new FileHints(record);
+    this.running.set(child, { handBack: async () => {}, finishers: [finished], hints });
+    await this.run(child, record, hints);
   }
 
-  private async run(child: ChildRunId, record: TopicRecord): Promise<void> {
+  private async run(child: ChildRunId, record: TopicRecord, hints: FileHints): Promise<void> {
     const { ports } = this;
     const evaluation = parseChildRunId(child).eval;
     const open = await this.views.open(evaluation);
     if (this.stopping) return;
-    const actions = new ActionRunner(ports, open, hintsOf(record));
+    const actions = new ActionRunner(ports, open, hints);
     const core = new RunCore(evaluation, child, {
       key: ports.signers.executor.keyId,
       leaseMs: ports.leaseMs,
@@ -182,14 +180,9 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
     };
     const beginPatience = () => setTimeout(() => void giveUp().catch(ports.fatal), REQUEST_WAIT_MS);
     let patience = beginPatience();
-    this.running.set(child, { handBack, finishers: this.running.get(child)?.finishers ?? [] });
+    this.running.set(child, { handBack, finishers: this.running.get(child)?.finishers ?? [], hints });
     host.begin();
   }
-}
-
-/** Where the contract's files may be had, as the command says. */
-function hintsOf({ value }: TopicRecord): JsonValue {
-  return (value as { files?: JsonValue } | null)?.files ?? null;
 }
 
 function concernsRun(entry: Entry, child: ChildRunId): boolean {
@@ -208,7 +201,7 @@ class ActionRunner {
   constructor(
     private readonly ports: Ports,
     private readonly open: OpenView,
-    private readonly hints: JsonValue,
+    private readonly hints: FileHints,
   ) {}
 
   contextOf(view: EvaluationView, child: ChildRunId): RunContext {
@@ -253,8 +246,8 @@ class ActionRunner {
     await this.actions?.dispose();
   }
 
-  private async load({ contractDigest }: RunContext): Promise<void> {
-    await this.ports.contracts.fetch(contractDigest, this.hints);
+  private async load({ contract, contractDigest }: RunContext): Promise<void> {
+    await this.hints.fetch(this.ports.contracts, contractDigest, contract);
     for (const { lesson, proof } of planOf(this.open.view.state).starting_lessons) {
       const bytes = await this.ports.log.attachment(proof.sha256);
       if (bytes !== null) this.starting.set(lesson, readProof(bytes));

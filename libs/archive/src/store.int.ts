@@ -220,3 +220,20 @@ test.runIf(process.getuid?.() === 0)('a cache that another user made is not used
   expect(store.locate(contract.digest)).toBeNull();
   expect(store.whyNot(contract.digest)).toMatch(/belongs to another user/);
 });
+
+test('hints that lead nowhere do not keep the files from who has better ones', async () => {
+  const contract = await packed();
+  const log = new Attachments();
+  const hints = log.hints(contract);
+  const cacheDir = await mkdtemp(join(tmpdir(), 'truss-archive-'));
+  onTestFinished(() => rm(cacheDir, { recursive: true, force: true }));
+  const store = createContractStore({ cacheDir, sources: log.sources });
+  const forged = [{ toml: { sha256: '0'.repeat(64), size: 1 }, archive: null }];
+  await Promise.all([store.fetch(contract.digest, forged), store.fetch(contract.digest, hints)]);
+  expect(store.locate(contract.digest)).not.toBeNull();
+  const asked = log.asked;
+  const other = createContractStore({ cacheDir: join(cacheDir, 'other'), sources: log.sources });
+  await Promise.all(Array.from({ length: 5 }, () => other.fetch(contract.digest, forged)));
+  expect(other.whyNot(contract.digest)).not.toBeNull();
+  expect(log.asked).toBe(asked + 1);
+});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { loadContract, type LoadedContract } from '#lib/contract';
 import { archivedFilesSchema, type ArchivedFiles } from '#lib/evaluation';
-import type { JsonValue } from '#lib/ledger';
+import { type JsonValue, sha256Hex, utf8 } from '#lib/ledger';
 import type { ContractFiles, ContractLocator } from '#lib/runtime';
 import { CONTRACT_FILE, unpackContract } from './contract.js';
 import { ArchiveError } from './errors.js';
@@ -25,10 +25,12 @@ export interface ContractStoreOptions {
 export function createContractStore(options: ContractStoreOptions): ContractLocator {
   const { cacheDir, sources, failed, rememberMs = 10_000, recheckMs = 60_000 } = options;
   const here = new Map<string, ContractFiles & { readonly checkedAt: number }>();
-  const reasons = new Map<string, { readonly why: string; readonly at: number }>();
-  const coming = new Map<string, Promise<void>>();
+  const reasons = new Map<string, string>();
+  /** When what a hint says was of no use. Another hint of the same contract may be. */
+  const failures = new Map<string, number>();
+  const coming = new Map<string, { readonly asked: string; readonly work: Promise<void> }>();
 
-  async function bring(digest: string, hints: JsonValue): Promise<void> {
+  async function bring(digest: string, hints: JsonValue, asked: string): Promise<void> {
     try {
       const { directory, workspaceDir } = await filesOf(digest, hints);
       here.set(digest, { directory, workspace: workspaceDir, checkedAt: performance.now() });
@@ -36,10 +38,10 @@ export function createContractStore(options: ContractStoreOptions): ContractLoca
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       here.delete(digest);
-      reasons.set(digest, {
-        why: error instanceof ArchiveError ? why : `its files do not load here (${why})`,
-        at: performance.now(),
-      });
+      reasons.set(digest, error instanceof ArchiveError ? why : `its files do not load here (${why})`);
+      const now = performance.now();
+      for (const [old, at] of failures) if (now - at >= rememberMs) failures.delete(old);
+      failures.set(asked, now);
       failed?.(digest, error);
     }
   }
@@ -81,19 +83,24 @@ export function createContractStore(options: ContractStoreOptions): ContractLoca
     async fetch(digest, hints) {
       // A contract that needs no file but itself.
       if (Array.isArray(hints) && hints.length === 0) return;
-      const checked = here.get(digest)?.checkedAt;
-      if (checked !== undefined && performance.now() - checked < recheckMs) return;
-      const reason = reasons.get(digest);
-      if (reason !== undefined && performance.now() - reason.at < rememberMs) return;
-      let under = coming.get(digest);
-      if (under === undefined) {
-        under = bring(digest, hints).finally(() => coming.delete(digest));
-        coming.set(digest, under);
+      const asked = sha256Hex(utf8(`${digest} ${JSON.stringify(hints)}`));
+      for (let tried = false; ; ) {
+        const checked = here.get(digest)?.checkedAt;
+        if (checked !== undefined && performance.now() - checked < recheckMs) return;
+        const failed = failures.get(asked);
+        if (tried || (failed !== undefined && performance.now() - failed < rememberMs)) return;
+        const under = coming.get(digest);
+        if (under === undefined) {
+          const work = bring(digest, hints, asked).finally(() => coming.delete(digest));
+          coming.set(digest, { asked, work });
+          return work;
+        }
+        await under.work;
+        tried = under.asked === asked;
       }
-      await under;
     },
     locate: (digest) => here.get(digest) ?? null,
-    whyNot: (digest) => reasons.get(digest)?.why ?? null,
+    whyNot: (digest) => reasons.get(digest) ?? null,
   };
 }
 
