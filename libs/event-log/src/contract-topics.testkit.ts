@@ -77,6 +77,18 @@ export function describeTopics(on: () => LogUnderTest): void {
       expect(kept.at(-1)).toMatchObject({ topic: 'eval.dead-letter', position, key, value: { listed: true } });
     });
 
+    test('list on from what was read before', async () => {
+      const [before, behind] = [crypto.randomUUID(), crypto.randomUUID()];
+      await on().topics.publish('eval.dead-letter', before, {});
+      const read = new Map<number, number>();
+      for (const { partition, position } of await all(on().topics.list('eval.dead-letter')))
+        read.set(partition, position);
+      expect(await all(on().topics.list('eval.dead-letter', read))).toEqual([]);
+      await on().topics.publish('eval.dead-letter', behind, {});
+      const more = await all(on().topics.list('eval.dead-letter', read));
+      expect(more.map(({ key }) => key)).toEqual([behind]);
+    });
+
     test('take a request from another process', async () => {
       const seen = collect();
       const consumer = await on().topics.consume('eval.requested', 'inbox', seen);

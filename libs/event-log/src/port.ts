@@ -127,8 +127,11 @@ export interface Topics {
   refuse(record: TopicRecord, code: string, reason: string): Promise<void>;
   /** Delivers from the group's committed position on; the position is committed when the work of a record is done. */
   consume(topic: Topic, group: string, handler: TopicHandler): Promise<Consumer>;
-  /** The records of a topic that are still kept, to the end as of now. */
-  list(topic: Topic): AsyncIterable<TopicRecord>;
+  /**
+   * The records of a topic that are still kept, to the end as of now. `after`: for each partition the position of a record that was read
+   * before; only those behind it come.
+   */
+  list(topic: Topic, after?: ReadonlyMap<number, number>): AsyncIterable<TopicRecord>;
 }
 
 /** Tells a second executor that the first is alive. It saves money; the log keeps the truth when a lease is wrong. */

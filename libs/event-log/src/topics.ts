@@ -85,14 +85,14 @@ export function createTopics(store: Store, commits: GroupCommit, readers: Reader
         stop: async () => readers.remove(reader),
       };
     },
-    async *list(topic) {
+    async *list(topic, after) {
       const end = store.topicEnd(topic);
-      for (let after = 0; after < end; ) {
-        const page = store.topicPage(topic, after, PAGE);
+      for (let last = after?.get(0) ?? 0; last < end; ) {
+        const page = store.topicPage(topic, last, PAGE);
         if (page.length === 0) return;
         for (const record of page) {
           if (record.position > end) return;
-          after = record.position;
+          last = record.position;
           yield record;
         }
       }

@@ -1,5 +1,5 @@
 import type { JsonValue } from '#lib/ledger';
-import { SchemaError, type WireTopic } from '#lib/schemas';
+import { eventIdOf, SchemaError, type WireTopic } from '#lib/schemas';
 import type { Consumer, Topic, TopicHandler, TopicRecord, Topics } from '../port.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Ends } from './ends.js';
@@ -25,7 +25,7 @@ export class KafkaTopics implements Topics {
 
   async publish(topic: Topic, key: string, value: JsonValue, trace?: string): Promise<number> {
     this.parts.life.assert();
-    const id = crypto.randomUUID();
+    const id = eventIdOf(topic, value, () => crypto.randomUUID());
     return this.parts.sender.send(topic, key, value, { id, subject: key, ...(trace === undefined ? {} : { trace }) });
   }
 
@@ -73,12 +73,12 @@ export class KafkaTopics implements Topics {
     };
   }
 
-  async *list(topic: Topic): AsyncGenerator<TopicRecord> {
+  async *list(topic: Topic, after?: ReadonlyMap<number, number>): AsyncGenerator<TopicRecord> {
     const { life, reader, ends, prefix, decoding, observer } = this.parts;
     life.assert();
     const name = topicName(prefix, topic);
     for (const [partition, end] of (await ends.all(name)).entries()) {
-      for await (const page of pages(reader, name, partition, 0, end)) {
+      for await (const page of pages(reader, name, partition, (after?.get(partition) ?? -1) + 1, end)) {
         for (const message of page) {
           const raw = rawOf(topic, partition, message);
           try {
