@@ -70,7 +70,7 @@ test('a version that nobody sees any more is gone from Redis, and so is one whos
   expect(await redis.smembers(`${prefix}views:1:versions`)).toEqual([version]);
 });
 
-test('a user with the rights that docs/adr/0007 lists can do all of it, and nothing else', async () => {
+test('a user with the rights that docs/adr/0006 lists can do all of it, and nothing else', async () => {
   const prefix = 'cell.';
   const rights =
     '+hello +client|setname +info +ping +eval +get +set +del +hget +hset +hvals +hgetall +zadd +zcard +zrange +zrem +zrevrange +zrevrank +sadd +srem +smembers +unlink';
