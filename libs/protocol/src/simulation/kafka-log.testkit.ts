@@ -1,11 +1,13 @@
 import type { AppendAnswer } from '#lib/event-log';
 import { type EvaluationView, initialState, observe } from '#lib/evaluation';
 import { emptyChains, type Entry, type EvalRunId } from '#lib/ledger';
+import { IndexReader } from './index-reader.testkit.js';
 import type { KafkaCluster } from './kafka-cluster.testkit.js';
 import { type Follower, Tail } from './kafka-tail.testkit.js';
 import type { LogClient } from './log-client.testkit.js';
 import type { Process } from './process.testkit.js';
 import { SendQueue } from './send-queue.testkit.js';
+import { StandingReader } from './standing-reader.testkit.js';
 
 interface Open {
   readonly view: EvaluationView;
@@ -16,20 +18,14 @@ interface Open {
   readonly waiting: (() => void)[];
 }
 
-interface Place {
-  next: number;
-  fetching: boolean;
-  waiting: { readonly position: number; readonly done: () => void }[];
-}
-
 /** A process's `LedgerLog` with its standing reader, its index reader and its one producer, and the views that the services share. */
 export class KafkaLog implements LogClient {
-  private places: Place[] = [];
   private tails = new Map<EvalRunId, Tail>();
   private opens = new Map<EvalRunId, Open>();
   /** The appends of a ledger, one after another. */
   private turns = new Map<string, (() => void)[]>();
-  private indexed = { next: 0, from: new Map<EvalRunId, number>() };
+  private index: IndexReader;
+  private readonly reader: StandingReader;
   private readonly sender: SendQueue;
 
   constructor(
@@ -37,15 +33,19 @@ export class KafkaLog implements LogClient {
     private readonly cluster: KafkaCluster,
   ) {
     this.sender = new SendQueue(process, cluster);
-    this.reset();
+    this.index = new IndexReader(process, cluster);
+    this.reader = new StandingReader(process, cluster, (position, entry) => {
+      const tail = this.tails.get(entry.eval);
+      if (tail?.takesLive === true) tail.take(position, entry);
+    });
   }
 
   reset(): void {
-    this.places = this.cluster.ledger.map(({ length }) => ({ next: length, fetching: false, waiting: [] }));
+    this.reader.reset();
     this.tails = new Map();
     this.opens = new Map();
     this.turns = new Map();
-    this.indexed = { next: 0, from: new Map() };
+    this.index = new IndexReader(this.process, this.cluster);
     this.sender.reset();
   }
 
@@ -59,76 +59,15 @@ export class KafkaLog implements LogClient {
     const open = this.opens.get(evaluation);
     if (open === undefined || !open.ready || !open.tail.isIdle) return null;
     const { partition } = open.tail;
-    return this.place(partition).next < this.cluster.partition(partition).length ? null : open.view;
+    return this.reader.next(partition) < this.cluster.partition(partition).length ? null : open.view;
   }
-
-  private place(partition: number): Place {
-    return this.places[partition] as Place;
-  }
-
-  // The standing reader.
 
   notice(): void {
-    for (const partition of this.places.keys()) this.fetch(partition);
-  }
-
-  private fetch(partition: number): void {
-    const place = this.place(partition);
-    const { process, cluster } = this;
-    const { world } = process;
-    if (!process.alive || place.fetching || place.next >= cluster.partition(partition).length) return;
-    place.fetching = true;
-    world.later(cluster.wait + world.chance.below(world.mix.readDelay), process, () => {
-      place.fetching = false;
-      const log = cluster.partition(partition);
-      const backlog = log.length - place.next;
-      const count =
-        backlog > 1 && world.chance.chance(world.mix.partialReads) ? 1 + world.chance.below(backlog) : backlog;
-      for (let i = 0; i < count; i++) {
-        const position = place.next + i;
-        const entry = log[position] as Entry;
-        const tail = this.tails.get(entry.eval);
-        if (tail?.takesLive === true) tail.take(position, entry);
-      }
-      place.next += count;
-      const reached = place.waiting.filter(({ position }) => position <= place.next);
-      place.waiting = place.waiting.filter(({ position }) => position > place.next);
-      for (const { done } of reached) done();
-      this.fetch(partition);
-    });
-  }
-
-  private reached(partition: number, position: number, done: () => void): void {
-    const place = this.place(partition);
-    if (place.next >= position) done();
-    else place.waiting.push({ position, done });
-  }
-
-  /** What the cluster has at the time of the call, asked of it. */
-  private end(partition: number, answer: (end: number) => void): void {
-    const { world } = this.process;
-    world.later(this.cluster.wait + world.latency(), this.process, () => {
-      const { length } = this.cluster.partition(partition);
-      world.later(world.latency(), this.process, () => answer(length));
-    });
+    this.reader.notice();
   }
 
   beginningOf(evaluation: EvalRunId, found: (from: number | null) => void): void {
-    const { cluster, process, indexed } = this;
-    const { world } = process;
-    world.later(cluster.wait + world.latency(), process, () => {
-      const end = cluster.indexed.length;
-      world.later(world.latency(), process, () => {
-        for (; indexed.next < end; indexed.next++) {
-          const record = cluster.indexed[indexed.next];
-          if (record == null) continue;
-          const before = indexed.from.get(record.eval);
-          if (before === undefined || record.from < before || world.rules.laterBeginningsCount)
-            indexed.from.set(record.eval, record.from);
-        }
-        found(indexed.from.get(evaluation) ?? null);
-      });
-    });
+    this.index.beginningOf(evaluation, found);
   }
 
   // Tails.
@@ -163,9 +102,9 @@ export class KafkaLog implements LogClient {
     this.beginningOf(evaluation, (from) => {
       tail.from = from ?? 0;
       this.process.world.referee.readsFrom(evaluation, tail.from);
-      this.end(partition, (end) =>
-        this.reached(partition, end, () => {
-          const until = this.place(partition).next;
+      this.reader.end(partition, (end) =>
+        this.reader.reached(partition, end, () => {
+          const until = this.reader.next(partition);
           tail.takesLive = true;
           this.scan(
             tail,
@@ -204,7 +143,7 @@ export class KafkaLog implements LogClient {
   }
 
   private tailToEnd(tail: Tail, done: () => void): void {
-    this.end(tail.partition, (end) => this.reached(tail.partition, end, () => tail.settled(done)));
+    this.reader.end(tail.partition, (end) => this.reader.reached(tail.partition, end, () => tail.settled(done)));
   }
 
   // Views.
@@ -333,7 +272,7 @@ export class KafkaLog implements LogClient {
     const acknowledged = () => {
       if (--missing > 0) return;
       if (answersAtAcknowledgement) return once('confirmed');
-      this.reached(tail.partition, end, () =>
+      this.reader.reached(tail.partition, end, () =>
         tail.settled(() => {
           if (tail.awaits(entries)) throw new Error('an entry was acknowledged and is not in the log');
         }),
