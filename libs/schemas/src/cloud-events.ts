@@ -1,3 +1,4 @@
+import type { JsonValue } from '#lib/ledger';
 import type { WireTopic } from './codec.js';
 
 /** `ce_type` of the records of a topic. A change that old readers cannot read would be another type on another topic. */
@@ -28,6 +29,17 @@ export interface CloudEvent {
   readonly time: string;
   /** W3C Trace Context. */
   readonly traceparent?: string;
+}
+
+/**
+ * `ce_id` of a value: a report's is the reference of the entry that it rests on, so that whoever reads a copy of it, published after a crash
+ * or for a repeat of the request, can tell. Every other value is an event of its own: `random`.
+ */
+export function eventIdOf(topic: WireTopic, value: JsonValue, random: () => string): string {
+  if (topic !== 'eval.report' || typeof value !== 'object' || value === null || !('report_ref' in value))
+    return random();
+  const { report_ref: ref } = value;
+  return typeof ref === 'string' && ref !== '' ? ref : random();
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cloudEventHeaders, EVENT_TYPES } from './cloud-events.js';
+import { cloudEventHeaders, EVENT_TYPES, eventIdOf } from './cloud-events.js';
 import { WIRE_TOPICS } from './codec.js';
 
 const event = {
@@ -26,4 +26,13 @@ test('an event is written as binary CloudEvent headers of Kafka, with the trace 
 
 test('every topic has an event type of its own', () => {
   expect(new Set(WIRE_TOPICS.map((topic) => EVENT_TYPES[topic])).size).toBe(WIRE_TOPICS.length);
+});
+
+test('a report that is published again is the same event, and every other value a new one', () => {
+  const random = () => 'random';
+  const report = { report_ref: 'truss:ev_1#3', verdict: 'pass' };
+  expect(eventIdOf('eval.report', report, random)).toBe('truss:ev_1#3');
+  expect(eventIdOf('eval.index', report, random)).toBe('random');
+  for (const none of [null, 4, ['truss:ev_1#3'], {}, { report_ref: 3 }, { report_ref: '' }])
+    expect(eventIdOf('eval.report', none, random)).toBe('random');
 });

@@ -1,4 +1,4 @@
-export { type CloudEvent, cloudEventHeaders, EVENT_TYPES } from './cloud-events.js';
+export { type CloudEvent, cloudEventHeaders, EVENT_TYPES, eventIdOf } from './cloud-events.js';
 export {
   type AttachmentChunk,
   type TopicCodec,
