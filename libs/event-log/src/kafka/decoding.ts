@@ -1,7 +1,12 @@
-import type { KeyId, SignedEntry } from '#lib/ledger';
+import type { JsonValue, KeyId, SignedEntry } from '#lib/ledger';
 import { SchemaError, type TopicCodec, type WireTopic, type WireValue } from '#lib/schemas';
+import { markOf, markValue } from './mark.js';
+import type { Topic } from '../port.js';
 import type { KafkaObserver } from './observer.js';
 import { type Life, waitAgain } from './retry.js';
+
+/** Topics that keep the last record of each key. */
+const COMPACTED: ReadonlySet<WireTopic> = new Set<WireTopic>(['eval.index', 'eval.contract']);
 
 /** The codec, with a registry that is away waited for, so that no record is given up for it. */
 export class Decoding {
@@ -18,6 +23,8 @@ export class Decoding {
   /** At once, where the schema is known. @throws SchemaError for what is wrong with the value; LogError `log_closed` */
   decode<T extends WireTopic>(topic: T, bytes: Uint8Array | null): WireValue<T> | Promise<WireValue<T>> {
     if (bytes === null) throw new SchemaError('value_malformed', 'the record has no value');
+    const mark = topic === 'eval.index' ? markOf(bytes) : null;
+    if (mark !== null) return markValue(mark) as WireValue<T>;
     try {
       const value = this.codec.decode(topic, bytes);
       return value instanceof Promise ? this.#patiently(topic, bytes, value) : value;
@@ -27,6 +34,13 @@ export class Decoding {
       this.observer.trouble?.('decode', error);
       return waitAgain(0).then(() => this.#patiently(topic, bytes, undefined));
     }
+  }
+
+  /** As `decode`; a record without a value, with which a compacted topic takes back what its key says, is null. */
+  value(topic: Topic, bytes: Uint8Array | null): JsonValue | Promise<JsonValue>;
+  value(topic: WireTopic, bytes: Uint8Array | null): WireValue<WireTopic> | Promise<WireValue<WireTopic>>;
+  value(topic: WireTopic, bytes: Uint8Array | null): WireValue<WireTopic> | Promise<WireValue<WireTopic>> {
+    return bytes === null && COMPACTED.has(topic) ? null : this.decode(topic, bytes);
   }
 
   async #patiently<T extends WireTopic>(

@@ -55,7 +55,7 @@ export interface KafkaLog extends OpenLog {
    * deployment is enough, several share the work; resolves when it has its share.
    */
   guard(): Promise<void>;
-  /** True while the cluster answers, the ledger is read, and every consumer has its partitions. */
+  /** True while the cluster answers, the ledger is read, and every consumer has its partitions and is given what stands in them. */
   ready(): boolean;
   lag(): KafkaLag;
   /** All records of the ledger that are there now, a page at a time; those of one evaluation in log order. */
@@ -138,11 +138,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     close,
     guard: () => topics.guard(),
     scan: () => ledger.scan(),
-    ready: () =>
-      !life.over &&
-      standing.well &&
-      standing.lag() < READY_LAG &&
-      [...topics.consumers].every((consumer) => consumer.ready),
+    ready: () => !life.over && standing.well && standing.lag() < READY_LAG && topics.ready,
     lag: () => ({
       ledger: standing.lag(),
       consumers: [...topics.consumers].map(({ consumed: { topic, group }, lag }) => ({ topic, group, lag })),

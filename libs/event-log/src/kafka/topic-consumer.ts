@@ -42,6 +42,8 @@ const BEAT_MS = 500;
 const COMMIT_MS = 20;
 /** What is finished is committed when it stops; after so long the next member does it again. */
 const LAST_COMMIT_MS = 3_000;
+/** Records that are there, and not delivered for so long, are held up by something. */
+const STALLED_MS = 8_000;
 
 /**
  * One member of a consumer group. kafkajs restarts every partition at its committed offset after each rebalance; this keeps the place of those that
@@ -57,7 +59,6 @@ export class TopicConsumer implements Consumer {
   #stopping: Promise<void> | null = null;
   #committing: Promise<void> | null = null;
   #dirty = false;
-  #lag = new Map<number, number>();
   #down = false;
 
   constructor(
@@ -72,6 +73,8 @@ export class TopicConsumer implements Consumer {
       rebalanceTimeout: REBALANCE_MS,
       maxWaitTimeInMs: WAIT_MS,
       allowAutoTopicCreation: false,
+      // Nobody's open transaction may hold up what others ask for.
+      readUncommitted: true,
       metadataMaxAge: 60_000,
       retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: async () => !this.#stopped },
     });
@@ -81,19 +84,26 @@ export class TopicConsumer implements Consumer {
     return this.#stopping !== null || this.parts.life.over;
   }
 
-  /** Records that were there at the last answer and are not delivered. */
+  /** Records that were there at the last look and are not delivered. */
   get lag(): number {
-    return [...this.#lag.values()].reduce((sum, lag) => sum + lag, 0);
+    return [...this.#assigned.values()].reduce((sum, delivery) => sum + (delivery?.lag ?? 0), 0);
   }
 
-  /** Whether it has its partitions, and knows where each begins. */
+  /** Whether it has its partitions, knows where each begins, and delivers what stands there. */
   get ready(): boolean {
-    return !this.#down && this.#member !== '' && [...this.#assigned.values()].every((delivery) => delivery !== null);
+    const now = performance.now();
+    const flows = (delivery: Delivery | null) => delivery !== null && delivery.stalledFor(now) < STALLED_MS;
+    return !this.#down && this.#member !== '' && [...this.#assigned.values()].every(flows);
+  }
+
+  /** Told of where the topic's partitions end, in their order. */
+  saw(ends: readonly number[], now: number): void {
+    for (const [partition, delivery] of this.#assigned) delivery?.saw(ends[partition] ?? 0, now);
   }
 
   /** Resolves when it is a member of the group, and delivers. */
   async start(): Promise<void> {
-    const { GROUP_JOIN, CRASH } = this.#consumer.events;
+    const { GROUP_JOIN, CRASH, END_BATCH_PROCESS } = this.#consumer.events;
     this.#consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
       this.#onJoin(memberId, memberAssignment[this.consumed.topicName] ?? []);
     });
@@ -106,6 +116,9 @@ export class TopicConsumer implements Consumer {
       if (restart || this.#stopped) return;
       if (this.#refused !== null) this.#refused(error);
       else this.parts.fatal(asLogError(error, `consume ${this.consumed.topicName}`));
+    });
+    this.#consumer.on(END_BATCH_PROCESS, ({ payload: { partition, batchSize, firstOffset, lastOffset } }) => {
+      if (batchSize === 0) this.#marks(partition, firstOffset, lastOffset);
     });
     const joined = new Promise<void>((resolve, reject) => {
       this.#joined = resolve;
@@ -202,7 +215,6 @@ export class TopicConsumer implements Consumer {
   #lose(partitions: readonly number[]): void {
     for (const partition of partitions) {
       this.#assigned.delete(partition);
-      this.#lag.delete(partition);
     }
     if (partitions.length > 0) tell(() => this.handler.lost?.(partitions));
   }
@@ -216,8 +228,7 @@ export class TopicConsumer implements Consumer {
       !this.#stopped && isRunning() && !isStale() && this.#assigned.get(partition) === delivery;
     if (!goesOn()) return;
     if (fetchedAt(batch) !== delivery.next) return this.#relocate(partition, delivery);
-    const left = (): void => void this.#lag.set(partition, Math.max(0, Number(batch.highWatermark) - delivery.next));
-    left();
+    const left = (): void => delivery.saw(Number(batch.highWatermark), performance.now());
     try {
       for (const message of batch.messages) {
         if (!goesOn()) return;
@@ -232,6 +243,14 @@ export class TopicConsumer implements Consumer {
     } catch (error) {
       if (!this.#stopped) this.parts.fatal(error);
     }
+  }
+
+  /** What was fetched are the cluster's own marks, such as the end of a transaction. */
+  #marks(partition: number, first: string | null, last: string): void {
+    const delivery = this.#assigned.get(partition);
+    if (delivery === undefined || delivery === null || first !== String(delivery.next)) return;
+    delivery.passed(Number(last));
+    if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
   }
 
   /** The cluster has no such offset any more, or kafkajs went elsewhere. */
@@ -261,7 +280,7 @@ export class TopicConsumer implements Consumer {
     const raw = rawOf(topic, partition, message);
     let record: TopicRecord | null = null;
     try {
-      const decoded = decoding.decode(topic, message.value);
+      const decoded = decoding.value(topic, message.value);
       const value = decoded instanceof Promise ? await beating(decoded, heartbeat) : decoded;
       // What is no JSON is on topics that nobody is given.
       record = recordOf(raw, value as JsonValue);

@@ -3,6 +3,7 @@ import { eventIdOf, SchemaError, type WireTopic } from '#lib/schemas';
 import type { Consumer, Topic, TopicHandler, TopicRecord, Topics } from '../port.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Ends } from './ends.js';
+import { LagWatch } from './lag-watch.js';
 import { topicName } from './names.js';
 import { pages } from './scans.js';
 import type { Sender } from './sender.js';
@@ -21,7 +22,16 @@ export class KafkaTopics implements Topics {
   /** Work for all, which nobody waits for. */
   readonly guards = new Set<TopicConsumer>();
 
-  constructor(private readonly parts: TopicsParts) {}
+  readonly #watch: LagWatch;
+
+  constructor(private readonly parts: TopicsParts) {
+    this.#watch = new LagWatch(parts.ends, this.consumers, parts.life);
+  }
+
+  /** Whether every consumer is known to be given what stands in its partitions. */
+  get ready(): boolean {
+    return this.#watch.well && [...this.consumers].every((consumer) => consumer.ready);
+  }
 
   async publish(topic: Topic, key: string, value: JsonValue, trace?: string): Promise<number> {
     this.parts.life.assert();
@@ -82,7 +92,7 @@ export class KafkaTopics implements Topics {
         for (const message of page) {
           const raw = rawOf(topic, partition, message);
           try {
-            yield recordOf(raw, await decoding.decode(topic, message.value));
+            yield recordOf(raw, await decoding.value(topic, message.value));
           } catch (error) {
             if (!(error instanceof SchemaError)) throw error;
             observer.trouble?.('decode', error);
