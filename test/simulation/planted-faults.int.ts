@@ -35,9 +35,15 @@ const ON_KAFKA: ReadonlySet<string> = new Set([
   'a command that nobody asked for, looked at once',
 ]);
 
+/** Two need so rare a world that the search begins shortly before the first seed from 0 that finds them. */
+const FROM: Readonly<Record<string, number>> = {
+  'commands sent again only on restart': 1750,
+  'a late end that ends what began since': 1750,
+};
+
 describe('a rule of writing, consuming, reading or leasing, loosened, is found', { timeout: 300_000 }, () => {
   test.each(FAULTS.map((rules) => [rules.name, rules] as const))('%s', (name, rules) => {
-    for (let seed = 0; seed < MOST_SEEDS; seed++) {
+    for (let seed = FROM[name] ?? 0; seed < MOST_SEEDS; seed++) {
       if (ON_KAFKA.has(name) && !isOnKafka(seed)) continue;
       const { violation } = runSeed(seed, { rules });
       if (violation === null) continue;
