@@ -2,13 +2,14 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShut
 import { type Accepted, evaluationOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { type Consuming, consumeTracked, PORTS, type Ports, type Refusal } from '#lib/runtime';
+import { InTurn } from './in-turn.js';
 
 /** Puts what is asked for on `eval.requested` on `eval.accepted`; whatever cannot be accepted goes to the dead letters. */
 @Injectable()
 export class IntakeService implements OnApplicationBootstrap, OnApplicationShutdown {
   private consumer: Consuming | null = null;
-  /** Acceptances one after another: each counts those before it. */
-  private accepting: Promise<unknown> = Promise.resolve();
+  /** The acceptances of each requester one after another: each counts those before it, and nobody waits for another's. */
+  private readonly accepting = new InTurn();
 
   constructor(@Inject(PORTS) private readonly ports: Ports) {}
 
@@ -41,14 +42,12 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
       return null;
     }
     const id = evaluationOf(wanted);
-    const turn = this.accepting.then(async () => {
+    return this.accepting.do(wanted.requester, async () => {
       const from = await log.endFor(id);
       const accepted = { kind: 'eval', eval_run_id: id, accepted_at: now(), from, request: wanted } as const;
       const refusal = await requests.admit(accepted);
       return refusal ?? this.publish(accepted, record);
     });
-    this.accepting = turn.catch(() => {});
-    return turn;
   }
 
   private async publish(accepted: Accepted, record: TopicRecord): Promise<null> {

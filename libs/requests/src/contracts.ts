@@ -6,6 +6,7 @@ import { fromBase64, sha256Hex, utf8 } from '#lib/ledger';
 import { RequestError } from './errors.js';
 import type { Registry } from './registry.js';
 import { MAX_INLINE_ARCHIVE, type OutsideRequest } from './shape.js';
+import { Turns } from './turns.js';
 
 /** A contract that was asked for, and where executors get its files. */
 export interface ResolvedContract {
@@ -27,8 +28,7 @@ const AT_ONCE = 8;
 /** Unpacks, loads and keeps the contracts that requests bring or name: each once. */
 export class ContractResolver {
   readonly #known = new Map<string, Promise<ResolvedContract>>();
-  readonly #waiting: (() => void)[] = [];
-  #loading = 0;
+  readonly #turns = new Turns(AT_ONCE);
 
   constructor(private readonly options: ContractResolverOptions) {}
 
@@ -52,24 +52,11 @@ export class ContractResolver {
     const name = `${sha256Hex(utf8(toml))}.${archive?.sha256 ?? ''}.${archive?.url ?? ''}`;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const resolving = this.#inTurn(() => this.#load(toml, archive, bytes));
+    const resolving = this.#turns.take(() => this.#load(toml, archive, bytes));
     this.#known.set(name, resolving);
     resolving.catch(() => this.#known.delete(name));
     if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value ?? '');
     return resolving;
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#loading === AT_ONCE) await new Promise<void>((turn) => this.#waiting.push(turn));
-    else this.#loading += 1;
-    try {
-      return await work();
-    } finally {
-      // Whoever waits takes this one's place.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#loading -= 1;
-      else next();
-    }
   }
 
   async #load(toml: string, archive: ArchiveRef | null, inline: Uint8Array | null): Promise<ResolvedContract> {

@@ -39,7 +39,7 @@ function world(limits: Partial<QuotaLimits>) {
   const quotas = new Quotas(options);
   return {
     ...at,
-    again: () => new Quotas(options),
+    again: (part: Partial<typeof options> = {}) => new Quotas({ ...options, ...part }),
     ask: async (one: EvalAccepted, by = quotas): Promise<string> => {
       try {
         await by.admit(one);
@@ -142,4 +142,67 @@ test('an evaluation that can cost nothing is not even read', async () => {
   await ask(one);
   await spend(log, one.eval_run_id as EvalRunId, 600, NOW);
   expect(await ask(accepted('2'))).toBe('accepted');
+});
+
+test('what was read once of the topics is not read again', async () => {
+  const { ask, again, topics, close, clock } = world({ open: 1 });
+  let read = 0;
+  const list: typeof topics.list = async function* (topic, after) {
+    for await (const record of topics.list(topic, after)) {
+      read += 1;
+      yield record;
+    }
+  };
+  const counting = again({ topics: { ...topics, list } });
+  await ask(accepted('1', 'ben'));
+  await ask(accepted('1'));
+  expect(await ask(accepted('2'), counting)).toBe('quota_open');
+  expect(read).toBe(2);
+  clock.now += 2_000;
+  expect(await ask(accepted('2'), counting)).toBe('quota_open');
+  expect(read).toBe(2);
+  await close(accepted('1'));
+  clock.now += 2_000;
+  expect(await ask(accepted('2'), counting)).toBe('accepted');
+  expect(read).toBe(3);
+});
+
+test('an evaluation that was accepted and ended between the two topics is not open for ever', async () => {
+  const { ask, again, topics, close, clock } = world({ open: 1 });
+  const one = accepted('1');
+  let between = async (): Promise<void> => {
+    between = async () => {};
+    await topics.publish('eval.accepted', one.eval_run_id, one);
+    await close(one);
+  };
+  const list: typeof topics.list = async function* (topic, after) {
+    if (topic === 'eval.index') await between();
+    yield* topics.list(topic, after);
+  };
+  const quotas = again({ topics: { ...topics, list } });
+  expect(await ask(accepted('1', 'ben'), quotas)).toBe('accepted');
+  clock.now += 2_000;
+  expect(await ask(accepted('2'), quotas)).toBe('accepted');
+});
+
+test('what a requester spent before a restart is read side by side', async () => {
+  const { ask, again, log } = world({ open: 10, spendNanoUsdPerDay: 1_000 });
+  for (const no of ['1', '2', '3']) await ask(accepted(no));
+  const all = Promise.withResolvers<void>();
+  let reading = 0;
+  const records: typeof log.records = async function* (id) {
+    reading += 1;
+    if (reading === 3) all.resolve();
+    await all.promise;
+    yield* log.records(id);
+  };
+  expect(await ask(accepted('4'), again({ log: { ...log, records } }))).toBe('accepted');
+});
+
+test('who asked for an evaluation is known of every one that was accepted, and of no other', async () => {
+  const { ask, again } = world({});
+  const one = accepted('1');
+  await ask(one);
+  expect(await again().requesterOf(one.eval_run_id as EvalRunId)).toBe('ana');
+  expect(await again({ looks: 1 }).requesterOf(accepted('2').eval_run_id as EvalRunId)).toBeNull();
 });

@@ -1,8 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { acceptedSchema, type EvalAccepted } from '#lib/evaluation';
-import type { EventLog, Topics } from '#lib/event-log';
+import type { EventLog, TopicRecord, Topics } from '#lib/event-log';
 import { attachedBody, type EvalRunId, openEntryAsync, typedEntry } from '#lib/ledger';
 import { RequestError } from './errors.js';
 import type { TrustedKeys } from './requester-keys.js';
+import { Turns } from './turns.js';
 
 export interface QuotaLimits {
   /** Evaluations of one requester that are open at once. */
@@ -19,6 +21,8 @@ export interface QuotaOptions {
   readonly keys: TrustedKeys;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** How often an evaluation that nobody accepted yet is looked for, a second apart. */
+  readonly looks?: number;
 }
 
 interface Known {
@@ -42,6 +46,10 @@ const DAY_MS = 24 * 3_600_000;
 /** What other intakes accepted is known by then; before a refusal it is looked up, at most so often. */
 const STALE_MS = 30_000;
 const LOOK_MS = 1_000;
+/** Evaluations whose spend is read side by side: each may be a pass over its partition. */
+const READ_AT_ONCE = 8;
+/** The request of an evaluation that is to be cancelled may be on its way. */
+const LOOKS = 5;
 
 /**
  * What each requester has open and has spent, counted from the log: acceptances, `eval.index` and the signed anchors. Several intakes may
@@ -49,6 +57,9 @@ const LOOK_MS = 1_000;
  */
 export class Quotas {
   readonly #known = new Map<EvalRunId, Known>();
+  /** How far each topic was read: what was read once is not read again. */
+  readonly #read = { 'eval.accepted': new Map<number, number>(), 'eval.index': new Map<number, number>() };
+  readonly #turns = new Turns(READ_AT_ONCE);
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
@@ -77,6 +88,15 @@ export class Quotas {
     this.#add(accepted, []);
   }
 
+  /** Who asked for an evaluation that was accepted; `null` for another, which is looked for first. @throws whatever the topics throw */
+  async requesterOf(id: EvalRunId): Promise<string | null> {
+    for (let look = 0; look < (this.options.looks ?? LOOKS) && !this.#known.has(id); look++) {
+      if (look > 0) await wait(LOOK_MS);
+      await this.#look();
+    }
+    return this.#known.get(id)?.requester ?? null;
+  }
+
   async #refusal(requester: string): Promise<RequestError | null> {
     const { open, spendNanoUsdPerDay } = this.options.limits;
     const own = [...this.#known].filter(([, known]) => known.requester === requester);
@@ -89,11 +109,10 @@ export class Quotas {
       );
     }
     if (spendNanoUsdPerDay === null) return null;
-    let spent = 0;
-    for (const [id, known] of own) {
-      if (!known.costs || known.deadline < now - DAY_MS) continue;
-      for (const { at, nanoUsd } of await this.#spentBy(id, known)) if (at > now - DAY_MS) spent += nanoUsd;
-    }
+    const counted = own.filter(([, { costs, deadline }]) => costs && deadline >= now - DAY_MS);
+    const spends = await Promise.all(counted.map(([id, known]) => this.#spentBy(id, known)));
+    const recent = spends.flat().filter(({ at }) => at > now - DAY_MS);
+    const spent = recent.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0);
     if (spent < spendNanoUsdPerDay) return null;
     return new RequestError(
       'quota_spend',
@@ -111,11 +130,13 @@ export class Quotas {
     return known.spent ?? [];
   }
 
-  async #readSpent(id: EvalRunId, known: Known): Promise<void> {
-    const { closed } = known;
-    known.spent = await spentBy(id, this.options);
-    known.readAt = this.options.now();
-    known.final = closed;
+  #readSpent(id: EvalRunId, known: Known): Promise<void> {
+    return this.#turns.take(async () => {
+      const { closed } = known;
+      known.spent = await spentBy(id, this.options);
+      known.readAt = this.options.now();
+      known.final = closed;
+    });
   }
 
   #age(): number {
@@ -123,26 +144,46 @@ export class Quotas {
   }
 
   #look(): Promise<void> {
-    this.#looking ??= this.#read().finally(() => {
+    this.#looking ??= this.#readOn().finally(() => {
       this.#looking = null;
     });
     return this.#looking;
   }
 
-  async #read(): Promise<void> {
-    const { topics, now } = this.options;
-    const at = now();
-    for await (const { value } of topics.list('eval.accepted')) {
+  async #readOn(): Promise<void> {
+    const at = this.options.now();
+    await this.#readAccepted();
+    const early: string[] = [];
+    for await (const { key, value } of this.#news('eval.index')) {
+      const outcome = (value as { outcome?: unknown } | null)?.outcome ?? null;
+      if (outcome !== null && !this.#close(key)) early.push(key);
+    }
+    // What ended was accepted before, though perhaps after it was looked up; what is still unknown is long over.
+    if (early.length > 0) await this.#readAccepted();
+    for (const key of early) this.#close(key);
+    for (const [id, { deadline }] of this.#known) if (deadline < at - 2 * DAY_MS) this.#known.delete(id);
+    this.#lookedAt = at;
+  }
+
+  async #readAccepted(): Promise<void> {
+    for await (const { value } of this.#news('eval.accepted')) {
       const accepted = acceptedSchema.safeParse(value);
       if (accepted.success && accepted.data.kind === 'eval') this.#add(accepted.data);
     }
-    for await (const { key, value } of topics.list('eval.index')) {
-      const outcome = (value as { outcome?: unknown } | null)?.outcome ?? null;
-      const known = this.#known.get(key as EvalRunId);
-      if (known !== undefined && outcome !== null) known.closed = true;
+  }
+
+  async *#news(topic: 'eval.accepted' | 'eval.index'): AsyncGenerator<TopicRecord> {
+    const read = this.#read[topic];
+    for await (const record of this.options.topics.list(topic, new Map(read))) {
+      yield record;
+      read.set(record.partition, record.position);
     }
-    for (const [id, { deadline }] of this.#known) if (deadline < at - 2 * DAY_MS) this.#known.delete(id);
-    this.#lookedAt = at;
+  }
+
+  #close(id: string): boolean {
+    const known = this.#known.get(id as EvalRunId);
+    if (known !== undefined) known.closed = true;
+    return known !== undefined;
   }
 
   #add({ eval_run_id, accepted_at: acceptedAt, request }: EvalAccepted, spent: readonly Spent[] | null = null): void {
