@@ -4,6 +4,7 @@ import type { Decoding } from './decoding.js';
 import type { DirectReader } from './direct.js';
 import type { Ends } from './ends.js';
 import { partitionOf } from './names.js';
+import { Positions } from './positions.js';
 import { pages } from './scans.js';
 import type { Sender } from './sender.js';
 
@@ -18,7 +19,10 @@ interface Copy {
 interface Known {
   low: number;
   high: number;
+  /** By hash; the one that was seen last is the last. */
   readonly copies: Map<string, Map<string, Copy>>;
+  /** Whether parts that were looked at are no longer noted. */
+  forgot: boolean;
   /** Lookups of one partition go through it one after another. */
   turn: Promise<unknown>;
 }
@@ -27,9 +31,14 @@ const CHUNK_BYTES = 512 * 1024;
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** Records that a step back goes through: what is asked for is most often new. */
 const STEP = 256;
-const MAX_CHUNKS = 4_096;
+/** More than any body of the ledger may have. */
+const MOST_BYTES = 64 * 1024 * 1024;
+/** Parts of one attachment lie close to one another: so far on they are looked for before the search goes on back. */
+const NEAR = 2_048;
+/** Copies of one attachment that are put together at a time; forged ones push out the oldest. */
+const MOST_COPIES = 16;
 
-/** Attachments in chunks on a topic of their own, found by looking through their partition from its end back, each part once. */
+/** Attachments in chunks on a topic of their own, found by looking through their partition from its end back. */
 export class Attachments {
   readonly #known = new Map<number, Known>();
   readonly #cache = new Map<string, Uint8Array>();
@@ -51,7 +60,7 @@ export class Attachments {
     const ref = { sha256, size: bytes.length };
     if (this.#cache.has(sha256)) return ref;
     const whole = Uint8Array.from(bytes);
-    const count = Math.max(1, Math.ceil(whole.length / CHUNK_BYTES));
+    const count = countOf(whole.length);
     const copy = crypto.randomUUID();
     const sent = Array.from({ length: count }, (_, index) => {
       const part = whole.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
@@ -73,7 +82,7 @@ export class Attachments {
     }
     const partition = partitionOf(sha256, this.parts.reader.partitions(this.topic));
     const end = await this.parts.ends.of(this.topic, partition);
-    const known = this.#known.get(partition) ?? { low: end, high: end, copies: new Map(), turn: Promise.resolve() };
+    const known = this.#known.get(partition) ?? { low: end, high: end, ...nothingNoted() };
     this.#known.set(partition, known);
     const found = known.turn.then(() => this.#find(known, partition, sha256, end));
     known.turn = found.catch(() => {});
@@ -87,54 +96,82 @@ export class Attachments {
       await this.#look(known, partition, known.high, end);
       known.high = end;
     }
-    const there = await this.#assemble(known, partition, sha256);
+    const noted = known.first.get(sha256);
+    const there = noted === undefined ? null : await this.#collect(partition, sha256, noted, known.high);
     if (there !== null || known.low === 0) return there;
     const beginning = (await this.parts.reader.ends(this.topic, true))[partition] ?? 0;
-    while (known.low > beginning) {
+    for (let before = noted; known.low > beginning; ) {
       const from = Math.max(beginning, known.low - STEP);
       await this.#look(known, partition, from, known.low);
       known.low = from;
-      const found = await this.#assemble(known, partition, sha256);
+      const first = known.first.get(sha256);
+      if (first === undefined || first === before) continue;
+      before = first;
+      const found = await this.#collect(partition, sha256, first, Math.min(known.high, first + NEAR));
       if (found !== null) return found;
     }
-    return null;
+    const first = known.first.get(sha256);
+    return first === undefined || first === noted ? null : this.#collect(partition, sha256, first, known.high);
   }
 
-  /** Notes where the parts in [from, end) lie. */
+  /** Notes where the attachments in [from, end) begin. */
   async #look(known: Known, partition: number, from: number, end: number): Promise<void> {
     for await (const page of pages(this.parts.reader, this.topic, partition, from, end)) {
-      for (const { offset, value, headers } of page) {
-        const chunk = await this.#decoded(value);
-        if (chunk === null || chunk.index < 0 || chunk.index >= chunk.count || chunk.count > MAX_CHUNKS) continue;
-        const { sha256, index, count, size } = chunk;
-        const copies = known.copies.get(sha256) ?? new Map<string, Copy>();
-        known.copies.set(sha256, copies);
+      for (const { offset, value } of page) {
+        const chunk = await this.#part(value);
+        if (chunk !== null) known.first.note(chunk.sha256, Number(offset));
+      }
+    }
+  }
+
+  /** Puts a copy together of parts in [from, end), the first that is whole. */
+  async #collect(partition: number, sha256: string, from: number, end: number): Promise<Uint8Array | null> {
+    const copies = new Map<string, Copy>();
+    for await (const page of pages(this.parts.reader, this.topic, partition, from, end)) {
+      for (const { key, offset, value, headers } of page) {
+        if (String(key) !== sha256) continue;
+        const chunk = await this.#part(value);
+        if (chunk?.sha256 !== sha256) continue;
+        const { index, count, size } = chunk;
         const [id = ''] = String(headers?.['ce_id'] ?? '').split('/');
         const name = `${id} ${count} ${size}`;
         const copy = copies.get(name) ?? { count, size, offsets: new Map<number, number>() };
+        // Last come last.
+        copies.delete(name);
         copies.set(name, copy);
-        if (!copy.offsets.has(index)) copy.offsets.set(index, Number(offset));
+        if (copies.size > MOST_COPIES) copies.delete([...copies.keys()][0] as string);
+        if (copy.offsets.has(index)) continue;
+        copy.offsets.set(index, Number(offset));
+        if (copy.offsets.size < count) continue;
+        const whole = await this.#assemble(partition, sha256, copy);
+        if (whole !== null) return whole;
+        copies.delete(name);
       }
-    }
-  }
-
-  async #assemble(known: Known, partition: number, sha256: string): Promise<Uint8Array | null> {
-    for (const { count, size, offsets } of known.copies.get(sha256)?.values() ?? []) {
-      if (offsets.size < count) continue;
-      const parts: Uint8Array[] = [];
-      for (let index = 0; index < count; index++) {
-        const offset = offsets.get(index);
-        const fetched =
-          offset === undefined ? null : await this.parts.reader.fetchOne(this.topic, { partition, offset });
-        const record = fetched?.records.find((one) => Number(one.offset) === offset);
-        const chunk = record === undefined ? null : await this.#decoded(record.value);
-        if (chunk === null) break;
-        parts.push(chunk.bytes);
-      }
-      const whole = Buffer.concat(parts);
-      if (whole.length === size && sha256Hex(whole) === sha256) return whole;
     }
     return null;
+  }
+
+  async #assemble(partition: number, sha256: string, { count, size, offsets }: Copy): Promise<Uint8Array | null> {
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    for (let index = 0; index < count; index++) {
+      const offset = offsets.get(index);
+      const fetched = offset === undefined ? null : await this.parts.reader.fetchOne(this.topic, { partition, offset });
+      const record = fetched?.records.find((one) => Number(one.offset) === offset);
+      const chunk = record === undefined ? null : await this.#part(record.value);
+      if (chunk === null) return null;
+      length += chunk.bytes.length;
+      if (length > size) return null;
+      parts.push(chunk.bytes);
+    }
+    const whole = Buffer.concat(parts);
+    return whole.length === size && sha256Hex(whole) === sha256 ? whole : null;
+  }
+
+  /** `null` for what is no part of anything that this writes. */
+  async #part(value: Buffer | null) {
+    const chunk = await this.#decoded(value);
+    return chunk !== null && isPart(chunk) ? chunk : null;
   }
 
   async #decoded(value: Buffer | null) {
@@ -156,4 +193,38 @@ export class Attachments {
       this.#cached -= old.length;
     }
   }
+}
+
+function nothingNoted(): Pick<Known, 'copies' | 'forgot' | 'turn'> {
+  return { copies: new Map(), forgot: false, turn: Promise.resolve() };
+}
+
+/** The copies of a hash, as the one that was seen last; the one that was not seen for longest makes room. */
+function noted(known: Known, sha256: string): Map<string, Copy> {
+  const copies = known.copies.get(sha256) ?? new Map<string, Copy>();
+  known.copies.delete(sha256);
+  known.copies.set(sha256, copies);
+  for (const [oldest] of known.copies) {
+    if (known.copies.size <= MOST_NOTED) break;
+    known.copies.delete(oldest);
+    known.forgot = true;
+  }
+  return copies;
+}
+
+/** Whether the part is one of as many as its attachment's size has, and that size is one that is written. */
+export function isPart({
+  index,
+  count,
+  size,
+}: {
+  readonly index: number;
+  readonly count: number;
+  readonly size: number;
+}): boolean {
+  return size >= 0 && size <= MOST_BYTES && count === countOf(size) && index >= 0 && index < count;
+}
+
+function countOf(size: number): number {
+  return Math.max(1, Math.ceil(size / CHUNK_BYTES));
 }
