@@ -15,6 +15,7 @@ import { Scratch } from './scratch.js';
 import { redactAll, redactorOf } from './secrets.js';
 import { submitReply } from './submit.js';
 import { useTool } from './tool.js';
+import { unexpectedEnd } from './unexpected.js';
 import { type RunLimits, runLimits, type Work } from './work.js';
 
 /**
@@ -40,7 +41,9 @@ export function createRunActions(run: RunContext, ports: ActionPorts, limits: Pa
       const onStop = (): void => stop.abort();
       abort.addEventListener('abort', onStop, { once: true });
       const report = (drafts: Draft[]): void => progress(clean(drafts));
-      const result = act(work, action, state, report, stop.signal).then(clean);
+      const result = act(work, action, state, report, stop.signal)
+        .catch((cause: unknown) => unexpectedEnd(action, cause, state, run))
+        .then(clean);
       underWay.set(result, stop);
       try {
         const drafts = await result;
