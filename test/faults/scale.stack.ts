@@ -46,11 +46,11 @@ test('one executor, then three, then one, while long runs are going: no run is r
   await eventually(others).toBeGreaterThanOrEqual(1);
   const left = await Promise.all([first?.kill('SIGTERM'), second.kill('SIGTERM')]);
   for (const ended of left) expect(ended).toMatchObject({ code: 0 });
-  await expectCalm(at, evaluation, calm, { model, before: model.calls.length });
+  const { taken } = await expectCalm(at, evaluation, calm, { model, before: model.calls.length });
   expect(at.of('executor')).toEqual([third]);
-  // What an agent began it brought to its end, once for each run.
+  // Every run came to its end once. Only an agent that took too long to be waited for at a SIGTERM was begun again, by whoever took its run over.
   const runs = 2 * PLAN.repeats * PLAN.replicates;
-  expect(new Set(work.done('agent')).size).toBe(runs);
-  expect(work.done('agent')).toHaveLength(runs);
+  expect(new Set(work.done('over')).size).toBe(runs);
   expect(work.done('over')).toHaveLength(runs);
+  expect(work.done('agent').length - runs).toBeLessThanOrEqual(taken.runs);
 });
