@@ -98,8 +98,10 @@ export class Coordinator extends AcceptedReader<OwnerCore, OwnedEvaluation> {
   private index(hosted: OwnedEvaluation, indexed: () => void): void {
     const { world, log } = this;
     const { evaluation } = hosted;
+    const end = log.endFor(evaluation);
     log.beginningOf(evaluation, (known) => {
-      if (known !== null && !world.rules.laterBeginningsCount) hosted.from = known;
+      // What an acceptance says counts for nothing: a repeat of it comes long after the beginning.
+      if (!world.rules.laterBeginningsCount) hosted.from = known ?? end;
       if (hosted.from === known) indexed();
       else this.publishIndex(hosted, indexed);
     });

@@ -66,6 +66,10 @@ export class KafkaLog implements LogClient {
     this.reader.notice();
   }
 
+  endFor(evaluation: EvalRunId): number {
+    return this.cluster.partition(this.cluster.partitionOf(evaluation)).length;
+  }
+
   beginningOf(evaluation: EvalRunId, found: (from: number | null) => void): void {
     this.index.beginningOf(evaluation, found);
   }

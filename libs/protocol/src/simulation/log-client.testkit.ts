@@ -9,6 +9,8 @@ export interface LogClient {
   /** Calls back when the view holds what stood in the log. Every `open` is paired with one `close`. */
   open(evaluation: EvalRunId, opened: () => void): void;
   close(evaluation: EvalRunId): void;
+  /** A position before which the log holds nothing of an evaluation that nobody has begun. */
+  endFor(evaluation: EvalRunId): number;
   /** Where `eval.index`, read to its end, says that the evaluation begins. */
   beginningOf(evaluation: EvalRunId, found: (from: number | null) => void): void;
   readToEnd(evaluation: EvalRunId, done: () => void): void;

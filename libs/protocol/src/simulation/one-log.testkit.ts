@@ -51,6 +51,10 @@ export class OneLog implements LogClient {
 
   close(): void {}
 
+  endFor(): number {
+    return this.process.world.log.length;
+  }
+
   beginningOf(_evaluation: EvalRunId, found: (from: number | null) => void): void {
     found(null);
   }
