@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '#lib/ledger';
 import { type Deployment, deploy } from './deployment.testkit.js';
 
-/** More than are noted of one partition. */
+/** More than several steps of a search. */
 const MANY = 4_300;
 
 let deployment: Deployment;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.close());
 
-test('attachments are found in any order, also those whose place was forgotten since it was looked at', async () => {
+test('attachments are found in any order, before and after many others', async () => {
   const writer = await deployment.open();
   const bytes = (n: number): Uint8Array => Buffer.from(`attachment ${n}`);
   for (let from = 0; from < MANY; from += 500) {

@@ -19,10 +19,8 @@ interface Copy {
 interface Known {
   low: number;
   high: number;
-  /** By hash; the one that was seen last is the last. */
-  readonly copies: Map<string, Map<string, Copy>>;
-  /** Whether parts that were looked at are no longer noted. */
-  forgot: boolean;
+  /** By hash, where the first part of each lies. */
+  readonly first: Positions;
   /** Lookups of one partition go through it one after another. */
   turn: Promise<unknown>;
 }
@@ -82,7 +80,12 @@ export class Attachments {
     }
     const partition = partitionOf(sha256, this.parts.reader.partitions(this.topic));
     const end = await this.parts.ends.of(this.topic, partition);
-    const known = this.#known.get(partition) ?? { low: end, high: end, ...nothingNoted() };
+    const known = this.#known.get(partition) ?? {
+      low: end,
+      high: end,
+      first: new Positions(),
+      turn: Promise.resolve(),
+    };
     this.#known.set(partition, known);
     const found = known.turn.then(() => this.#find(known, partition, sha256, end));
     known.turn = found.catch(() => {});
@@ -193,23 +196,6 @@ export class Attachments {
       this.#cached -= old.length;
     }
   }
-}
-
-function nothingNoted(): Pick<Known, 'copies' | 'forgot' | 'turn'> {
-  return { copies: new Map(), forgot: false, turn: Promise.resolve() };
-}
-
-/** The copies of a hash, as the one that was seen last; the one that was not seen for longest makes room. */
-function noted(known: Known, sha256: string): Map<string, Copy> {
-  const copies = known.copies.get(sha256) ?? new Map<string, Copy>();
-  known.copies.delete(sha256);
-  known.copies.set(sha256, copies);
-  for (const [oldest] of known.copies) {
-    if (known.copies.size <= MOST_NOTED) break;
-    known.copies.delete(oldest);
-    known.forgot = true;
-  }
-  return copies;
 }
 
 /** Whether the part is one of as many as its attachment's size has, and that size is one that is written. */
