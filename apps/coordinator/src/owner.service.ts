@@ -46,6 +46,11 @@ interface Cancel {
 /** How long a cancel waits for an evaluation that is not there yet. */
 const CANCEL_WAIT_MS = 60_000;
 const AGAIN_MS = 500;
+/**
+ * Evaluations of a partition that are being opened at once. One that is open takes up no room: a cancel stands behind it in the log, and may be
+ * all that ends it soon.
+ */
+const OPENING = 64;
 
 /** Owns the evaluations that were accepted: writes their ledgers and sends the commands of their runs. */
 @Injectable()
@@ -67,10 +72,11 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
 
   async onApplicationBootstrap(): Promise<void> {
     const { topics, fatal } = this.ports;
-    const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
-    this.consumer = await consumeTracked(topics, 'eval.accepted', 'coordinator', take, fatal, (partitions) =>
-      this.lost(partitions),
-    );
+    const take = (record: TopicRecord, finished: () => void) => this.take(record, finished);
+    this.consumer = await consumeTracked(topics, 'eval.accepted', 'coordinator', take, fatal, {
+      most: OPENING,
+      lost: (partitions) => this.lost(partitions),
+    });
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -173,7 +179,7 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
       leaseMs: ports.leaseMs,
       starting,
     });
-    const from = await this.index(id, accepted);
+    const from = await this.index(id);
     const open = await this.views.open(id);
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
     const { files } = accepted.request;
@@ -224,11 +230,16 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     this.finishing.add(done);
   }
 
-  /** Where the evaluation begins, which `eval.index` says before anything of it is written. */
-  private async index(id: EvalRunId, { from }: EvalAccepted): Promise<number> {
-    const known = await this.ports.log.beginningOf(id);
-    if (known === null) await this.publishIndex({ eval_run_id: id, from, outcome: null });
-    return known ?? from;
+  /**
+   * Where the evaluation begins, which `eval.index` says before anything of it is written. Where that says nothing, nobody had begun it when this looked,
+   * so it begins after the end as of before. What the acceptance says counts for nothing: a repeat of it comes long after the beginning.
+   */
+  private async index(id: EvalRunId): Promise<number> {
+    const { log } = this.ports;
+    const end = await log.endFor(id);
+    const known = await log.beginningOf(id);
+    if (known === null) await this.publishIndex({ eval_run_id: id, from: end, outcome: null });
+    return known ?? end;
   }
 
   private async publishIndex(record: IndexRecord): Promise<void> {

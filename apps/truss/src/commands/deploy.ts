@@ -4,7 +4,7 @@ import { examples, theTerminal } from './context.js';
 
 export function deployCommand(): Command {
   const command = new Command('deploy')
-    .summary('prepare a cluster: its topics and its schemas')
+    .summary('prepare a cluster: its topics, its schemas and its index')
     .description('Prepares a cluster for the services, which only look at what is there. Safe to call again.')
     .addHelpText(
       'after',
@@ -13,7 +13,7 @@ export function deployCommand(): Command {
         ['truss deploy schemas --registry http://registry:8081', ''],
       ),
     );
-  return command.addCommand(topicsCommand()).addCommand(schemasCommand());
+  return command.addCommand(topicsCommand()).addCommand(schemasCommand()).addCommand(indexCommand());
 }
 
 function topicsCommand(): Command {
@@ -51,6 +51,19 @@ function schemasCommand(): Command {
   return command.action(async () => {
     const { runDeploySchemas } = await import('../deploy/schemas.js');
     process.exitCode = await runDeploySchemas(flagsOf(command), theTerminal());
+  });
+}
+
+function indexCommand(): Command {
+  const command = new Command('index')
+    .description(
+      'Makes eval.index complete by one pass over the ledger, and marks it so: after a restore, or when the index was lost.\n' +
+        'Stop the services first: they refuse to start without the mark, and nothing may be begun meanwhile.',
+    )
+    .addHelpText('after', examples(['truss deploy index --brokers kafka:9092 --registry http://registry:8081', '']));
+  return command.action(async () => {
+    const { runDeployIndex } = await import('../deploy/index.js');
+    process.exitCode = await runDeployIndex(flagsOf(command), theTerminal());
   });
 }
 

@@ -1,7 +1,9 @@
 import kafkajs, { type Admin, type ITopicMetadata } from 'kafkajs';
 import { WIRE_TOPICS, type WireTopic } from '#lib/schemas';
 import { createClient, type KafkaConnection } from './client.js';
+import { readDeploymentMark, writeDeploymentMark } from './deployment-mark.js';
 import { asLogError, isPassing } from './errors.js';
+import type { DeploymentMark } from './mark.js';
 import { topicName } from './names.js';
 import { waitAgain } from './retry.js';
 
@@ -36,6 +38,23 @@ const RECORD_BYTES = 2 * 1024 * 1024;
 const WHOLE_BYTES = 40 * 1024 * 1024;
 const WHOLE: ReadonlySet<WireTopic> = new Set(['eval.accepted', 'eval.report', 'eval.dead-letter']);
 
+/** Those whose records are looked for in the partition that their key names. */
+const KEYED = ['eval.ledger', 'eval.attachment', 'eval.accepted', 'eval.index'] as const;
+const DURABLE: ReadonlySet<WireTopic> = new Set([...KEYED, 'eval.contract']);
+/** Without a record of these an evaluation that is open never comes to its end. */
+const KEPT: ReadonlySet<WireTopic> = new Set(['eval.requested', 'eval.accepted', 'eval.child-run.commands']);
+const LOSS: Readonly<Partial<Record<WireTopic, string>>> = {
+  'eval.ledger': 'history',
+  'eval.attachment': 'history',
+  'eval.index': 'where evaluations begin',
+  'eval.contract': 'registrations',
+  'eval.requested': 'requests',
+  'eval.accepted': 'acceptances of open evaluations',
+  'eval.child-run.commands': 'commands of open evaluations',
+};
+/** The longest that may be configured. */
+const LONGEST_DEADLINE_MS = 720 * 3_600_000;
+
 /** What the topics must be for history and promises to be kept. */
 function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
   const common = {
@@ -56,7 +75,10 @@ function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
   }
 }
 
-/** Creates the topics that are missing, and says where the others differ. Changes and deletes nothing. @throws LogError */
+/**
+ * Creates the topics that are missing, marks the index of a ledger that is still empty as complete, and says where the others differ. Changes and
+ * deletes nothing. @throws LogError
+ */
 export async function deployTopics(options: DeployTopicsOptions): Promise<DeployedTopics> {
   const { prefix, partitions, minInsyncReplicas } = options;
   return withAdmin(options.connection, async (admin) => {
@@ -85,9 +107,25 @@ export async function deployTopics(options: DeployTopicsOptions): Promise<Deploy
         .filter(([setting, value]) => settings.get(setting) !== value)
         .map(([setting, value]) => `${name} has ${setting}=${settings.get(setting) ?? 'nothing'}, not ${value}`),
     ]);
+    const unmarked = await markWhereEmpty(admin, options);
+    if (unmarked !== null) differences.push(unmarked);
     const named = (topics: readonly WireTopic[]): string[] => topics.map((topic) => topicName(prefix, topic));
     return { created: named(missing), kept: named(found), differences };
   });
+}
+
+/** An index that was lost must not be taken for that of a new deployment: only beside an empty ledger an empty one is complete. */
+async function markWhereEmpty(admin: Admin, { connection, prefix }: DeployTopicsOptions): Promise<string | null> {
+  const [ledger, index] = [topicName(prefix, 'eval.ledger'), topicName(prefix, 'eval.index')];
+  const mark = await readDeploymentMark(connection, prefix);
+  const partitions = await passing(() => admin.fetchTopicOffsets(ledger));
+  if (partitions.every(({ high }) => high === '0')) {
+    if (mark?.partitions === partitions.length) return null;
+    await passing(() => writeDeploymentMark(createClient(connection, {}), prefix, { partitions: partitions.length }));
+    return null;
+  }
+  if (mark !== null) return null;
+  return `${index} does not say that it has every evaluation of ${ledger}: stop the services and run truss deploy index`;
 }
 
 export interface CheckTopicsOptions {
@@ -105,34 +143,62 @@ export async function checkTopics(options: CheckTopicsOptions): Promise<readonly
     const found = WIRE_TOPICS.filter((topic) => !missing.includes(topic));
     const states = new Map((await describe(admin, prefix, found)).map((state) => [state.topic, state]));
     const reasons = missing.map((topic) => `${topicName(prefix, topic)} is missing: run truss deploy topics`);
-    for (const topic of ['eval.ledger', 'eval.attachment'] as const) {
-      const state = states.get(topic);
-      if (state === undefined) continue;
-      const setting = (name: string): string => state.settings.get(name) ?? '';
-      for (const name of ['retention.ms', 'retention.bytes']) {
-        if (setting(name) !== '-1') {
-          reasons.push(`${state.name} would lose history: ${name} is ${setting(name)}; set it to -1 (no limit)`);
-        }
-      }
-      if (setting('cleanup.policy') !== 'delete') {
-        reasons.push(
-          `${state.name} would lose history: cleanup.policy is ${setting('cleanup.policy')}; set it to delete`,
-        );
-      }
-      const replicas = Number(setting('min.insync.replicas'));
-      if (!(replicas >= minInsyncReplicas)) {
-        reasons.push(
-          `${state.name} may lose what it acknowledged: min.insync.replicas is ${replicas}, and the configuration asks for ${minInsyncReplicas}`,
-        );
-      }
+    for (const state of states.values()) reasons.push(...unfit(state, minInsyncReplicas));
+    if (states.has('eval.index'))
+      reasons.push(...mismarked(states, await readDeploymentMark(options.connection, prefix)));
+    return reasons;
+  });
+}
+
+/** What of a topic would lose what services rely on. */
+function unfit({ topic, name, settings }: TopicState, minInsyncReplicas: number): string[] {
+  const lost = LOSS[topic];
+  if (lost === undefined) return [];
+  const reasons: string[] = [];
+  const setting = (of: string): string => settings.get(of) ?? '';
+  const ledger = topic === 'eval.ledger' || topic === 'eval.attachment';
+  const loses = `${name} would lose ${lost}`;
+  const { 'cleanup.policy': policy = '' } = settingsOf(topic, minInsyncReplicas);
+  if (setting('cleanup.policy') !== policy) {
+    reasons.push(`${loses}: cleanup.policy is ${setting('cleanup.policy')}; set it to ${policy}`);
+  }
+  if (ledger || KEPT.has(topic)) {
+    const least = ledger ? Number.POSITIVE_INFINITY : LONGEST_DEADLINE_MS;
+    for (const of of ['retention.ms', 'retention.bytes']) {
+      const kept = Number(setting(of));
+      if (kept === -1 || (of === 'retention.ms' && kept >= least)) continue;
+      const limit = ledger || of === 'retention.bytes' ? '-1 (no limit)' : `${KEPT_MS}`;
+      reasons.push(`${loses}: ${of} is ${setting(of)}; set it to ${limit}`);
     }
-    const [ledger, accepted] = [states.get('eval.ledger'), states.get('eval.accepted')];
-    if (ledger !== undefined && accepted !== undefined && ledger.partitions !== accepted.partitions) {
+  }
+  if (DURABLE.has(topic)) {
+    const replicas = Number(setting('min.insync.replicas'));
+    if (!(replicas >= minInsyncReplicas)) {
       reasons.push(
-        `${accepted.name} has ${accepted.partitions} partitions and ${ledger.name} ${ledger.partitions}: they must have as many, for one owner has both`,
+        `${name} may lose what it acknowledged: min.insync.replicas is ${replicas}, and the configuration asks for ${minInsyncReplicas}`,
       );
     }
-    return reasons;
+    if (setting('unclean.leader.election.enable') === 'true') {
+      reasons.push(`${name} may lose what it acknowledged: set unclean.leader.election.enable to false`);
+    }
+  }
+  return reasons;
+}
+
+/** Why the keys of this deployment may not be where they are looked for. */
+function mismarked(states: ReadonlyMap<WireTopic, TopicState>, mark: DeploymentMark | null): string[] {
+  const index = states.get('eval.index')?.name ?? 'eval.index';
+  if (mark === null) {
+    return [
+      `${index} does not say that it has every evaluation, and closed ones could be run again: stop the services and run truss deploy index`,
+    ];
+  }
+  return KEYED.flatMap((topic) => {
+    const state = states.get(topic);
+    if (state === undefined || state.partitions === mark.partitions) return [];
+    return [
+      `${state.name} has ${state.partitions} partitions and the deployment was made with ${mark.partitions}, so evaluations would not be found: the number cannot be changed; move to a deployment of its own`,
+    ];
   });
 }
 

@@ -33,6 +33,7 @@ export interface From {
  */
 export class DirectReader {
   #cluster: Cluster | null = null;
+  readonly #partitions = new Map<string, number>();
   readonly #consumer: Consumer;
 
   constructor(
@@ -77,9 +78,13 @@ export class DirectReader {
     await this.#consumer.disconnect();
   }
 
-  /** Number of partitions of a topic that it was opened for. */
+  /** Number of partitions of a topic that it was opened for, as when it was first asked: the keys of a process must not move while it runs. */
   partitions(topic: string): number {
-    return this.#connected.findTopicPartitionMetadata(topic).length;
+    const known = this.#partitions.get(topic);
+    if (known !== undefined) return known;
+    const found = this.#connected.findTopicPartitionMetadata(topic).length;
+    if (found > 0) this.#partitions.set(topic, found);
+    return found;
   }
 
   /** The nodes that lead partitions of the topic, by id, with what they lead. */

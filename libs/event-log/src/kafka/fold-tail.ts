@@ -9,6 +9,7 @@ import {
   fold,
   type Joining,
   joins,
+  type KeyId,
   type KeyRing,
   type LiveChains,
   mayContinue,
@@ -38,6 +39,8 @@ interface Read {
   readonly read: ReadRecord;
   /** Of what stands there, entry or not. */
   readonly hash: EntryHash;
+  /** What its record says that it is signed by; the hash does not pin it. */
+  readonly keyid: KeyId;
 }
 
 interface Awaited {
@@ -191,7 +194,7 @@ export class FoldTail {
 
   async #fold(records: readonly KafkaMessage[]): Promise<void> {
     const { observer, pinned } = this.world;
-    for (const [index, { position, read, hash }] of (await this.#read(records)).entries()) {
+    for (const [index, { position, read, hash, keyid }] of (await this.#read(records)).entries()) {
       if (this.next === 0) this.from = position;
       this.next = position + 1;
       if (read.kind === 'entry') {
@@ -204,7 +207,8 @@ export class FoldTail {
         return this.#fold(records.slice(index + 1));
       }
       // What nobody's key signed here joins nothing, whoever waits for it.
-      this.#seen(hash, read.kind === 'bodiless' ? fold(this.live, read.entry) : 'superseded');
+      if (read.kind === 'bodiless') this.#seen(hash, fold(this.live, read.entry));
+      else if (this.#isOwn(hash, keyid)) this.#seen(hash, 'superseded');
       if (read.kind === 'foreign') observer.foreign?.(this.evaluation, position, read.reason);
       for (const follower of this.#followers) tell(() => follower.foreign?.(position, read.reason));
     }
@@ -218,6 +222,14 @@ export class FoldTail {
     this.world.observer.folded?.(entry, joining);
     for (const follower of this.#followers) tell(() => follower.entry(entry, joining, this.live, position));
     return joining;
+  }
+
+  /** Whether it is what somebody here waits for, and not a copy of it under the name of another key. */
+  #isOwn(hash: EntryHash, keyid: KeyId): boolean {
+    return (
+      this.#awaited.get(hash)?.drafts.some(({ entry }) => entry.hash === hash && entry.envelope.keyid === keyid) ===
+      true
+    );
   }
 
   #seen(hash: EntryHash, joining: Joining): void {
@@ -252,7 +264,7 @@ export class FoldTail {
         const own = this.#awaited.get(hash)?.drafts.find(({ entry }) => entry.hash === hash)?.entry;
         const known = own !== undefined && own.envelope.keyid === record.keyid && keys.get(record.keyid) !== undefined;
         const read: ReadRecord = known ? { kind: 'entry', entry: own } : await readRecord(record, options);
-        return { position: Number(offset), read, hash };
+        return { position: Number(offset), read, hash, keyid: record.keyid };
       }),
     );
   }

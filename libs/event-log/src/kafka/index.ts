@@ -9,3 +9,4 @@ export {
 export { partitionOf } from './names.js';
 export type { KafkaObserver } from './observer.js';
 export { type KafkaLag, type KafkaLog, type KafkaLogOptions, openKafkaLog } from './open.js';
+export { type RebuiltIndex, rebuildIndex } from './rebuild-index.js';

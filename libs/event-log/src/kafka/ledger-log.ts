@@ -1,5 +1,13 @@
 import type { KafkaMessage } from 'kafkajs';
-import { emptyChains, type EvalRunId, isEvalRunId, type KeyRing, type SignedDraft } from '#lib/ledger';
+import {
+  emptyChains,
+  type EvalRunId,
+  isEvalRunId,
+  type KeyRing,
+  openEntryAsync,
+  type SignedDraft,
+  type SignedEntry,
+} from '#lib/ledger';
 import { closed } from '../group-commit.js';
 import {
   type AppendAnswer,
@@ -200,16 +208,35 @@ export class LedgerLog implements EventLog {
   }
 
   async *records(evaluation: EvalRunId): AsyncGenerator<{ position: number; record: ScannedRecord['record'] }> {
-    const { reader, ends, topic, decoding, index, life } = this.parts;
+    const { ends, topic, index, life } = this.parts;
     life.assert();
     const partition = this.#partition(evaluation);
-    const from = (await index.beginningOf(evaluation)) ?? 0;
+    const indexed = (await index.beginningOf(evaluation)) ?? 0;
     const end = await ends.of(topic, partition);
-    for await (const page of pages(reader, topic, partition, from, end)) {
+    const said = indexed > end ? 0 : indexed;
+    let believed = said === 0;
+    for await (const record of this.#recordsOf(evaluation, said, end)) {
+      believed ||= await this.#isGenesis(evaluation, record.record);
+      if (!believed) return yield* this.#recordsOf(evaluation, 0, end);
+      yield record;
+    }
+  }
+
+  async *#recordsOf(evaluation: EvalRunId, from: number, end: number) {
+    const { reader, topic, decoding } = this.parts;
+    for await (const page of pages(reader, topic, this.#partition(evaluation), from, end)) {
       for (const { offset, key, value } of page) {
         if (String(key) === evaluation) yield { position: Number(offset), record: await decoding.entry(value) };
       }
     }
+  }
+
+  /** Whether the evaluation begins with this record, so that what stands before it may be passed over. */
+  async #isGenesis(evaluation: EvalRunId, record: SignedEntry): Promise<boolean> {
+    const opened = await openEntryAsync(record, this.parts.keys);
+    if (opened.kind !== 'entry') return false;
+    const { eval: its, ledger, seq } = opened.entry;
+    return its === evaluation && ledger === its && seq === 0;
   }
 
   /** All records of the ledger that are there now, in log order within an evaluation: a page at a time. */
@@ -313,12 +340,31 @@ export class LedgerLog implements EventLog {
   async #attach(tail: FoldTail): Promise<void> {
     const { ends, topic, index } = this.parts;
     tail.from = (await index.beginningOf(tail.evaluation)) ?? 0;
-    await this.#read(tail.partition, await ends.of(topic, tail.partition));
+    const end = await ends.of(topic, tail.partition);
+    await this.#read(tail.partition, end);
     // In one turn: from here on it is told of what comes.
     const until = this.#reader.next(tail.partition);
     this.#live.set(tail.evaluation, tail);
-    await this.#scans.read(tail.partition, tail.evaluation, tail.from, until, (records) => tail.history(records));
+    // The ledger ends before what the index says: it is that of another ledger.
+    if (tail.from > end) tail.from = 0;
+    if (!(await this.#foldFrom(tail, until))) {
+      tail.from = 0;
+      await this.#foldFrom(tail, until);
+    }
     tail.level();
+  }
+
+  /** False, with nothing folded, where the first record from there on is not the one that the evaluation begins with. */
+  async #foldFrom(tail: FoldTail, until: number): Promise<boolean> {
+    let [believed, begun] = [tail.from === 0, true];
+    await this.#scans.read(tail.partition, tail.evaluation, tail.from, until, async (records) => {
+      if (!begun) return;
+      if (!believed)
+        begun = await this.#isGenesis(tail.evaluation, await this.parts.decoding.entry(records[0]?.value ?? null));
+      believed = true;
+      if (begun) await tail.history(records);
+    });
+    return begun;
   }
 
   async #readToEnd(tail: FoldTail): Promise<void> {

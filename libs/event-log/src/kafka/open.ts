@@ -13,6 +13,7 @@ import { Ends } from './ends.js';
 import { asLogError } from './errors.js';
 import { IndexReader } from './index-reader.js';
 import { LedgerLog } from './ledger-log.js';
+import type { DeploymentMark } from './mark.js';
 import { topicName } from './names.js';
 import type { KafkaObserver } from './observer.js';
 import { PinnedKeys } from './pinned-keys.js';
@@ -68,7 +69,7 @@ const SESSION_MS = 10_000;
 
 /**
  * Opens the log on the topics of a deployment.
- * @throws LogError `log_missing` where topics are missing, `log_unreadable`, `log_read_only`
+ * @throws LogError `log_missing` where topics are missing, `log_unreadable` (also where the number of partitions was changed), `log_read_only`
  */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
   const { connection, prefix, codec, keys, fatal, observe: observer = {}, sessionMs = SESSION_MS } = options;
@@ -93,6 +94,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const letters = new DeadLetters(sender, observer);
   const common = { reader, ends, decoding, sender, life, observer, fatal };
   const attachments = new Attachments(topicName(prefix, 'eval.attachment'), common);
+  const index = new IndexReader(topicName(prefix, 'eval.index'), common);
   const ledger = new LedgerLog({
     ...common,
     topic: ledgerTopic,
@@ -104,7 +106,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       attachment: (sha256) => attachments.get(sha256),
       missing: (reason) => observer.said?.(reason, {}),
     }),
-    index: new IndexReader(topicName(prefix, 'eval.index'), common),
+    index,
   });
   const standing = new StandingReader(news, ledgerTopic, {
     life,
@@ -127,6 +129,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       reader.open(WIRE_TOPICS.map((topic) => topicName(prefix, topic))),
       ...(options.writes === 'when needed' ? [] : [queue.open()]),
     ]);
+    assertPartitions(reader.partitions(ledgerTopic), await index.mark());
     await standing.start();
   } catch (error) {
     await close();
@@ -144,6 +147,14 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       consumers: [...topics.consumers].map(({ consumed: { topic, group }, lag }) => ({ topic, group, lag })),
     }),
   };
+}
+
+function assertPartitions(has: number, mark: DeploymentMark | null): void {
+  if (mark === null || mark.partitions === has) return;
+  throw new LogError(
+    'log_unreadable',
+    `the ledger has ${has} partitions and the deployment was made with ${mark.partitions}, so evaluations would not be found: the number cannot be changed`,
+  );
 }
 
 function assertThere(topics: readonly string[], prefix: string): void {
