@@ -1,11 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type ActionPorts, createRunActions, type RunActions, type RunContext } from '#lib/child-run';
-import { renderCase } from '#lib/contract';
-import { caseOf, type EvaluationView, planContract, planOf } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
-import { chainOf, type ChildRunId, type Entry, isChildRunId, type LedgerRef, parseChildRunId } from '#lib/ledger';
-import { type LessonProof, readProof, recallPolicy, verifyLessonProof } from '#lib/lessons';
-import { type ModelPort, openModel } from '#lib/providers';
+import { chainOf, type ChildRunId, type Entry, isChildRunId, parseChildRunId } from '#lib/ledger';
 import { RunCore, type RunEffect, type RunEvent } from '#lib/protocol';
 import {
   type Consuming,
@@ -13,10 +8,10 @@ import {
   CoreHost,
   EvaluationViews,
   LedgerWriter,
-  type OpenView,
   PORTS,
   type Ports,
 } from '#lib/runtime';
+import { ActionRunner } from './action-runner.js';
 import { FileHints } from './file-hints.js';
 import { Slots } from './slots.js';
 
@@ -104,7 +99,7 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
         switch (effect.kind) {
           case 'perform':
             if (this.stopping) return handedBack.resolve();
-            actions.perform(child, effect, (event) => host.post(event), ports.fatal);
+            actions.perform(child, core.state.session, effect, (event) => host.post(event), ports.fatal);
             return;
           case 'abort':
             actions.abort();
@@ -188,120 +183,4 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
 function concernsRun(entry: Entry, child: ChildRunId): boolean {
   if (entry.ledger === child || entry.type === 'eval_closed') return true;
   return entry.type === 'child_requested' && entry.body.child_run_id === child;
-}
-
-/** The effects of one child run: its context from the signed plan, its actions, and the one that is under way. */
-class ActionRunner {
-  private context: RunContext | null = null;
-  private actions: RunActions | null = null;
-  private aborting: AbortController | null = null;
-  private readonly starting = new Map<LedgerRef, LessonProof>();
-  private loading: Promise<void> | null = null;
-
-  constructor(
-    private readonly ports: Ports,
-    private readonly open: OpenView,
-    private readonly hints: FileHints,
-  ) {}
-
-  contextOf(view: EvaluationView, child: ChildRunId): RunContext {
-    this.context ??= contextOf(view, child, this.ports.software);
-    return this.context;
-  }
-
-  perform(
-    child: ChildRunId,
-    { id, action }: Extract<RunEffect, { kind: 'perform' }>,
-    post: (event: RunEvent) => void,
-    fatal: (error: unknown) => void,
-  ): void {
-    const state = this.open.view.state.children.get(child)?.run;
-    if (state === undefined || state === null) return;
-    const aborting = new AbortController();
-    this.aborting = aborting;
-    const work = async () => {
-      // Before any action, since the run may be one that was taken up after its recall.
-      const run = this.contextOf(this.open.view, child);
-      this.loading ??= this.load(run);
-      await this.loading;
-      this.actions ??= createRunActions(run, this.actionPorts(run));
-      return this.actions.perform(action, state, (drafts) => post({ kind: 'progress', id, drafts }), aborting.signal);
-    };
-    work().then(
-      (drafts) => {
-        if (this.aborting === aborting) this.aborting = null;
-        post({ kind: 'performed', id, drafts });
-      },
-      (error) => {
-        if (!aborting.signal.aborted) fatal(error);
-      },
-    );
-  }
-
-  abort(): void {
-    this.aborting?.abort();
-  }
-
-  async dispose(): Promise<void> {
-    await this.actions?.dispose();
-  }
-
-  private async load({ contract, contractDigest }: RunContext): Promise<void> {
-    await this.hints.fetch(this.ports.contracts, contractDigest, contract);
-    for (const { lesson, proof } of planOf(this.open.view.state).starting_lessons) {
-      const bytes = await this.ports.log.attachment(proof.sha256);
-      if (bytes !== null) this.starting.set(lesson, readProof(bytes));
-    }
-  }
-
-  private actionPorts(run: RunContext): ActionPorts {
-    const { ports, open } = this;
-    const { contract, contractDigest } = run;
-    const { env } = ports.models;
-    const policy = { keys: ports.keys, ...recallPolicy(contract) };
-    // One for the whole run: a recording counts its calls.
-    const models = new Map<string, ModelPort>();
-    return {
-      model: (name) => {
-        const directory = ports.contracts.locate(contractDigest)?.directory ?? '';
-        const model = models.get(name) ?? openModel({ name, contract, directory }, ports.models);
-        models.set(name, model);
-        return model;
-      },
-      secrets: Object.values(contract.providers).flatMap(({ api_key_env: name }) => {
-        const value = name === null ? undefined : env[name]?.trim();
-        return name === null || value === undefined ? [] : [{ name, value }];
-      }),
-      contractDirectory: (digest: string) => ports.contracts.locate(digest)?.directory ?? null,
-      workspaceDirectory: (digest: string) => ports.contracts.locate(digest)?.workspace ?? null,
-      contractProblem: (digest: string) => ports.contracts.whyNot(digest),
-      attachment: (sha256: string) => ports.log.attachment(sha256),
-      putAttachment: (bytes: Uint8Array) => ports.log.putAttachment(bytes),
-      lessonProof: (ref: LedgerRef) => open.proofs.proof(ref) ?? this.starting.get(ref),
-      verifyLesson: (proof: LessonProof) => verifyLessonProof(proof, policy),
-      now: ports.now,
-    };
-  }
-}
-
-function contextOf(view: EvaluationView, child: ChildRunId, software: RunContext['software']): RunContext {
-  const record = view.state.children.get(child);
-  const plan = planOf(view.state);
-  const arm = plan.arms.find((candidate) => candidate.name === record?.arm);
-  const entry = record === undefined ? undefined : plan.contracts[record.contract];
-  if (record === undefined || arm === undefined || entry === undefined)
-    throw new Error(`run ${child} is not in the plan`);
-  const contract = planContract(plan, record.contract);
-  const row = caseOf(contract, record.request.body.case);
-  return {
-    child,
-    request: record.request,
-    arm,
-    contract,
-    contractDigest: entry.digest,
-    rendered: renderCase(contract, row),
-    case: row,
-    otherCases: contract.cases.filter((other) => other !== row),
-    software,
-  };
 }
