@@ -2,6 +2,7 @@
 export type RequestErrorCode =
   | 'bad_request'
   | 'bad_id'
+  | 'not_found'
   | 'signature_needed'
   | 'signature_invalid'
   | 'signature_expired'

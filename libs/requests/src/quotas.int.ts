@@ -3,7 +3,7 @@ import { type EvalAccepted, evaluationOf } from '#lib/evaluation';
 import { childRunId, type Draft, type EvalRunId, NO_SPEND } from '#lib/ledger';
 import { Chain, drafts } from '../../event-log/src/fixtures.testkit.js';
 import { deployment, KEYS, NOW } from './requests.testkit.js';
-import { type QuotaLimits, Quotas } from './quotas.js';
+import { type QuotaLimits, type QuotaOptions, Quotas } from './quotas.js';
 
 const DAY = 24 * 3_600_000;
 
@@ -39,7 +39,7 @@ function world(limits: Partial<QuotaLimits>) {
   const quotas = new Quotas(options);
   return {
     ...at,
-    again: (part: Partial<typeof options> = {}) => new Quotas({ ...options, ...part }),
+    again: (part: Partial<QuotaOptions> = {}) => new Quotas({ ...options, ...part }),
     ask: async (one: EvalAccepted, by = quotas): Promise<string> => {
       try {
         await by.admit(one);

@@ -50,7 +50,12 @@ export interface Registration {
   readonly registeredAt: number;
 }
 
-/** Signs what goes on `eval.contract`, with the contract's id as its key. */
+/** The key of a registration on `eval.contract`, which is compacted: another content of the contract, or another's contract, is beside it. */
+export function registrationKey({ id, digest }: Pick<Registration, 'id' | 'digest'>): string {
+  return `${id}@${digest}`;
+}
+
+/** Signs what goes on `eval.contract`, with `registrationKey` as its key. */
 export async function signRegistration(
   { id, digest, toml, archive }: Pick<Registration, 'id' | 'digest' | 'toml' | 'archive'>,
   signer: Signer,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Topics } from '#lib/event-log';
 import { RequestError } from './errors.js';
-import { openRegistration, type Registration } from './registration.js';
+import { openRegistration, type Registration, registrationKey } from './registration.js';
 import type { RequesterKeys } from './requester-keys.js';
 
 export interface RegistryOptions {
@@ -27,11 +27,11 @@ export async function listRegistrations({
   const latest = new Map<string, Registration>();
   for await (const { key, value } of topics.list('eval.contract')) {
     if (value === null) {
-      for (const [name, { id }] of latest) if (id === key) latest.delete(name);
+      latest.delete(key);
       continue;
     }
     const registration = await openRegistration(value, { keys, audience });
-    if (registration !== null && registration.id === key) latest.set(`${key}@${registration.digest}`, registration);
+    if (registration !== null && registrationKey(registration) === key) latest.set(key, registration);
   }
   return [...latest.values()];
 }
@@ -46,7 +46,7 @@ export class Registry {
 
   /** @throws RequestError `contract_not_registered`; whatever the topic throws */
   async find(id: string, digest: string): Promise<Registration> {
-    const name = `${id}@${digest}`;
+    const name = registrationKey({ id, digest });
     const age = this.options.now() - this.#lookedAt;
     if (!this.#known.has(name)) {
       if (age < LOOK_MS) await wait(LOOK_MS - age);
@@ -63,7 +63,7 @@ export class Registry {
   #look(): Promise<void> {
     this.#looking ??= (async () => {
       const found = await listRegistrations(this.options);
-      this.#known = new Map(found.map((one) => [`${one.id}@${one.digest}`, one]));
+      this.#known = new Map(found.map((one) => [registrationKey(one), one]));
       this.#lookedAt = this.options.now();
     })().finally(() => {
       this.#looking = null;

@@ -7,11 +7,19 @@ export type TrustedKeys = ReturnType<typeof openTrustStore>;
 export interface RequesterKeys {
   /** @throws RequestError `key_not_accepted` */
   active(id: string): TrustedKeys['keys'][number];
+  /** Whether a requester has a key with which they can sign. */
+  has(requester: string): boolean;
 }
 
 export function requesterKeys(trust: TrustedKeys): RequesterKeys {
+  const signing = new Set(
+    trust.keys
+      .filter(({ role, status }) => role === 'requester' && status === 'active')
+      .map(({ operator }) => operator),
+  );
   const known = new Map<string, TrustedKeys['keys'][number]>(trust.keys.map((key) => [key.id, key]));
   return {
+    has: (requester) => signing.has(requester),
     active(id) {
       const key = known.get(id);
       const refused = (why: string) => new RequestError('key_not_accepted', `the key ${id.slice(0, 16)}… ${why}`);

@@ -3,11 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { contractSchema } from '#lib/contract';
-import { evalRequestedSchema, requestDigest } from '#lib/evaluation';
-import { LogError } from '#lib/event-log';
-import { type Signer, utf8 } from '#lib/ledger';
+import { type EvalRequested, evalRequestedSchema, evaluationOf, requestDigest } from '#lib/evaluation';
+import { LogError, type TopicRecord } from '#lib/event-log';
+import { evalRunId, type Signer, utf8 } from '#lib/ledger';
 import { makeSigner } from '../../event-log/src/fixtures.testkit.js';
-import { signRegistration } from './registration.js';
+import { planOfRequest } from './plan.js';
+import { registrationKey, signRegistration } from './registration.js';
 import {
   ana,
   AUDIENCE,
@@ -23,7 +24,7 @@ import {
   sha256,
 } from './requests.testkit.js';
 import type { OutsideRequest } from './shape.js';
-import { signRequest } from './sign.js';
+import { signCancel, signRequest } from './sign.js';
 
 const HOUR = 3_600_000;
 
@@ -152,6 +153,73 @@ describe('a signature counts only', () => {
   });
 });
 
+describe('a cancel', () => {
+  /** An evaluation that was accepted for somebody, and its cancel. */
+  async function world(requester: string, part: Parameters<typeof deployment>[0] = {}) {
+    const at = deployment(part);
+    const asked = await packed({ 'contract.toml': constant() });
+    const request: EvalRequested = {
+      kind: 'eval',
+      requester,
+      request_id: 'one',
+      ...planOfRequest(asked, { repeats: 1 }),
+      seed: 7,
+      concurrency: 1,
+      starting_lessons: [],
+      files: [],
+    };
+    const eval_run_id = evaluationOf(request);
+    const accepted = { kind: 'eval', eval_run_id, accepted_at: NOW, from: 0, request } as const;
+    await at.topics.publish('eval.accepted', eval_run_id, accepted);
+    const cancel = { kind: 'cancel', eval_run_id, reason: 'enough' } as const;
+    const by = (signer: Signer, audience = AUDIENCE, expires = NOW + HOUR) =>
+      signCancel(cancel, signer, { audience, expires });
+    return { at, cancel, by };
+  }
+
+  test('by a key of the one who asked is taken, and its signature goes no further', async () => {
+    const { at, cancel, by } = await world('ana', { signedOnly: true });
+    expect(await at.resolve(await by(ana))).toStrictEqual(cancel);
+  });
+
+  test('of an evaluation whose requester has no key needs none', async () => {
+    const { at, cancel } = await world('anybody');
+    expect(await at.resolve(cancel)).toStrictEqual(cancel);
+  });
+
+  test.each<[string, string, (at: Awaited<ReturnType<typeof world>>) => unknown]>([
+    ['without a signature, though its requester has a key', 'signature_needed', ({ cancel }) => cancel],
+    ['by another requester', 'requester_mismatch', ({ by }) => by(ben)],
+    ['by nobody that is trusted', 'key_not_accepted', ({ by }) => by(makeSigner('requester', 'stranger'))],
+    ['by a key of another role', 'key_not_accepted', ({ by }) => by(makeSigner('coordinator'))],
+    ['for another deployment', 'audience_mismatch', ({ by }) => by(ana, 'another')],
+    ['after it has expired', 'signature_expired', ({ by }) => by(ana, AUDIENCE, NOW)],
+    ['with another reason', 'signature_invalid', async ({ by }) => ({ ...(await by(ana)), reason: 'more' })],
+    [
+      'of another evaluation',
+      'not_found',
+      async ({ by }) => ({ ...(await by(ana)), eval_run_id: evalRunId('ana', 'two') }),
+    ],
+  ])('%s is refused', async (_what, code, make) => {
+    const made = await world('ana');
+    expect(await refusal(await make(made), made.at)).toMatchObject({ code });
+  });
+
+  test('without a signature is refused of whomever where the deployment takes nothing unsigned', async () => {
+    const { at, cancel } = await world('anybody', { signedOnly: true });
+    expect(await refusal(cancel, at)).toMatchObject({ code: 'signature_needed' });
+  });
+
+  test('is not signed by the signature of a request, nor the other way round', async () => {
+    const { at, cancel, by } = await world('ana');
+    const { signature } = await signed();
+    expect(await refusal({ ...cancel, signature }, at)).toMatchObject({ code: 'signature_invalid' });
+    expect(await refusal({ ...request(), signature: (await by(ana)).signature }, at)).toMatchObject({
+      code: 'signature_invalid',
+    });
+  });
+});
+
 describe('a registered contract', () => {
   async function registered(at = deployment(), signer: Signer = ana, audience = AUDIENCE) {
     const contract = await packed(PROGRAM);
@@ -163,7 +231,7 @@ describe('a registered contract', () => {
       audience,
       now: NOW,
     });
-    await at.topics.publish('eval.contract', 'constant', value);
+    await at.topics.publish('eval.contract', registrationKey({ id: 'constant', digest }), value);
     return { at, digest, contract: { kind: 'registered', id: 'constant', digest } as const, value };
   }
 
@@ -190,6 +258,27 @@ describe('a registered contract', () => {
     expect(await refusal(request({ contract }), at)).toMatchObject({ code: 'contract_not_registered' });
   });
 
+  test('takes none away: every registration has a key of its own, so that compaction keeps each', async () => {
+    const { at, contract } = await registered();
+    const { toml, digest } = await packed({ 'contract.toml': constant() });
+    const other = { id: 'constant', digest, toml, archive: null };
+    const byBen = await signRegistration(other, ben, { audience: AUDIENCE, now: NOW });
+    await at.topics.publish('eval.contract', registrationKey(other), byBen);
+    const latest = new Map<string, TopicRecord>();
+    for await (const record of at.topics.list('eval.contract')) latest.set(record.key, record);
+    const compacted = deployment({
+      log: at.log,
+      topics: {
+        async *list(topic) {
+          if (topic === 'eval.contract') yield* latest.values();
+        },
+      },
+    });
+    for (const one of [contract, { kind: 'registered', id: 'constant', digest } as const]) {
+      expect((await compacted.resolve(request({ contract: one }))).kind).toBe('eval');
+    }
+  });
+
   test('under another id or digest is none, and so is one that was tampered with or taken back', async () => {
     const { at, contract, value } = await registered();
     for (const other of [
@@ -200,12 +289,13 @@ describe('a registered contract', () => {
     }
     const tampered = deployment();
     const changed = JSON.parse(JSON.stringify(value).replace('"payload":"', '"payload":"AAAA'));
-    await tampered.topics.publish('eval.contract', 'constant', changed);
-    await tampered.topics.publish('eval.contract', 'constant', 'rubbish');
+    const key = registrationKey(contract);
+    await tampered.topics.publish('eval.contract', key, changed);
+    await tampered.topics.publish('eval.contract', key, 'rubbish');
     await tampered.topics.publish('eval.contract', 'elsewhere', value);
     expect(await refusal(request({ contract }), tampered)).toMatchObject({ code: 'contract_not_registered' });
     const taken = await registered();
-    await taken.at.topics.publish('eval.contract', 'constant', null);
+    await taken.at.topics.publish('eval.contract', registrationKey(taken.contract), null);
     expect(await refusal(request({ contract }), taken.at)).toMatchObject({ code: 'contract_not_registered' });
   });
 });

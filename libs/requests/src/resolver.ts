@@ -10,7 +10,13 @@ import { checkBudget, planOfRequest } from './plan.js';
 import { type QuotaLimits, Quotas } from './quotas.js';
 import { Registry } from './registry.js';
 import { requesterKeys, type TrustedKeys } from './requester-keys.js';
-import { firstProblem, type OutsideRequest, outsideCancelSchema, outsideRequestSchema } from './shape.js';
+import {
+  firstProblem,
+  type OutsideCancel,
+  type OutsideRequest,
+  outsideCancelSchema,
+  outsideRequestSchema,
+} from './shape.js';
 import { checkSignature } from './sign.js';
 
 export interface OutsideOptions {
@@ -50,7 +56,7 @@ export function outsideRequests(options: OutsideOptions): RequestResolver {
 
   async function requestOf(asked: OutsideRequest): Promise<EvalRequested> {
     const { requester, request_id, signature, statistics, limits, seed } = asked;
-    if (signature !== null) await checkSignature(asked, signature, { keys, audience, now: now() });
+    if (signature !== null) await checkSignature({ ...asked, signature }, requester, { keys, audience, now: now() });
     else if (asked.contract.kind === 'inline' || options.signedOnly === true) {
       throw new RequestError(
         'signature_needed',
@@ -85,13 +91,30 @@ export function outsideRequests(options: OutsideOptions): RequestResolver {
     };
   }
 
+  /** Who asked for an evaluation and can sign, signs its cancel. Intakes trust the same keys, so none is more lenient than another. */
+  async function cancelOf({ signature, ...cancel }: OutsideCancel): Promise<CancelRequested> {
+    const { eval_run_id: id } = cancel;
+    if (!isEvalRunId(id)) throw new RequestError('bad_id', `no evaluation has the id ${id.slice(0, 100)}`);
+    const requester = await quotas.requesterOf(id);
+    if (requester === null) {
+      throw new RequestError('not_found', `no evaluation ${id} was accepted here, so there is nothing to cancel`);
+    }
+    if (signature !== undefined) {
+      await checkSignature({ ...cancel, signature }, requester, { keys, audience, now: now() });
+    } else if (options.signedOnly === true || keys.has(requester)) {
+      throw new RequestError(
+        'signature_needed',
+        `${requester} asked for ${id}, and it is theirs to cancel: sign the cancel with a requester key of theirs`,
+      );
+    }
+    return cancel;
+  }
+
   async function resolve({ value }: TopicRecord): Promise<EvalRequested | CancelRequested> {
     if (isCancel(value)) {
       const cancel = outsideCancelSchema.safeParse(value);
       if (!cancel.success) throw new RequestError('bad_request', firstProblem(cancel.error));
-      if (!isEvalRunId(cancel.data.eval_run_id))
-        throw new RequestError('bad_id', `no evaluation has the id ${cancel.data.eval_run_id.slice(0, 100)}`);
-      return cancel.data;
+      return cancelOf(cancel.data);
     }
     const asked = outsideRequestSchema.safeParse(value);
     if (!asked.success) throw new RequestError('bad_request', firstProblem(asked.error));

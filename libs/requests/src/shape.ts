@@ -75,7 +75,11 @@ export const outsideRequestSchema = z.strictObject({
 export type OutsideRequest = z.infer<typeof outsideRequestSchema>;
 
 /** The JSON form of the Avro record `EvalCancelRequested`. */
-export const outsideCancelSchema = cancelRequestedSchema.extend({ reason: z.string().max(10_000) });
+export const outsideCancelSchema = cancelRequestedSchema.extend({
+  reason: z.string().max(10_000),
+  signature: signatureSchema.optional(),
+});
+export type OutsideCancel = z.infer<typeof outsideCancelSchema>;
 
 /** What is wrong with a value, as one sentence about the first problem. */
 export function firstProblem({ issues: [issue] }: z.ZodError): string {

@@ -119,7 +119,7 @@ describe('docs/asyncapi.yaml', () => {
       'eval.ledger': 'eval_run_id.',
       'eval.index': 'eval_run_id.',
       'eval.attachment': 'SHA-256 of the whole, in hex.',
-      'eval.contract': 'Id of the contract.',
+      'eval.contract': 'Id of the contract, @ and its digest.',
       'eval.report': 'eval_run_id.',
       'eval.dead-letter': 'The key that the record came with.',
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { JsonValue } from '#lib/ledger';
-import { signRequest } from '#lib/requests';
+import { evalRunId, type JsonValue } from '#lib/ledger';
+import { signCancel, signRequest } from '#lib/requests';
 import { AUDIENCE, ana, constant, inline, NOW, request, sha256 } from '../../requests/src/requests.testkit.js';
 import { createFixedCodec } from './fixed-codec.testkit.js';
 
@@ -10,4 +10,13 @@ test('a signed request comes through its schema as it was signed', async () => {
   const signed: JsonValue = await signRequest(request({ contract }), ana, { audience: AUDIENCE, expires: NOW });
   const codec = createFixedCodec();
   expect(codec.decode('eval.requested', codec.encode('eval.requested', signed) as Uint8Array)).toStrictEqual(signed);
+});
+
+test('so does a cancel, and one that is not signed has no signature', async () => {
+  const cancel = { kind: 'cancel', eval_run_id: evalRunId('ana', 'one'), reason: 'enough' } as const;
+  const signed: JsonValue = await signCancel(cancel, ana, { audience: AUDIENCE, expires: NOW });
+  const codec = createFixedCodec();
+  for (const one of [signed, cancel]) {
+    expect(codec.decode('eval.requested', codec.encode('eval.requested', one) as Uint8Array)).toStrictEqual(one);
+  }
 });

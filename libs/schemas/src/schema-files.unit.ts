@@ -122,9 +122,9 @@ describe('the code and its schemas name the same fields', () => {
     const [accepted, cancelled] = acceptedSchema.options;
     expect(sameShape(jsonSchemaOf(accepted), shapeOf(recordsOf('eval.accepted')[0] ?? ''), 'accepted')).toEqual([]);
     expect(sameShape(jsonSchemaOf(cancelled), shapeOf(recordsOf('eval.accepted')[1] ?? ''), 'cancelled')).toEqual([]);
-    expect(
-      sameShape(jsonSchemaOf(cancelRequestedSchema), shapeOf(recordsOf('eval.requested')[1] ?? ''), 'cancel'),
-    ).toEqual([]);
+    const { signature, ...cancel } = shapeOf(recordsOf('eval.requested')[1] ?? '') as Record<string, Shape>;
+    expect(signature).toBeDefined();
+    expect(sameShape(jsonSchemaOf(cancelRequestedSchema), cancel, 'cancel')).toEqual([]);
   });
 
   test('and this test sees it where they do not', () => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { packContract } from '#lib/archive';
 import { openRequester } from '#lib/key-store';
-import { checkTravels, listRegistrations, requesterKeys, signRegistration } from '#lib/requests';
+import { checkTravels, listRegistrations, registrationKey, requesterKeys, signRegistration } from '#lib/requests';
 import type { Context } from '../commands/context.js';
 import { withDatabase } from '../database.js';
 import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
@@ -38,7 +38,7 @@ export async function registerContract(
     const { audience } = flags;
     await topics.publish(
       'eval.contract',
-      id,
+      registrationKey(registration),
       await signRegistration(registration, signer, { audience, now: Date.now() }),
     );
     await out.write(`${id} is registered, with the digest\n${digest}\n`);

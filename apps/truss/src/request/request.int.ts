@@ -214,14 +214,18 @@ test('a cancel ends what the services drive, and says so', async () => {
   const id = stdout.trim();
   const waiting = asking(cluster, cluster.write(CONSTANT), { requestId: 'c', seed: 1 });
   await accepted(cluster);
-  const cancelled = await said((terminal) => cancelOnCluster(id, 'enough', { ...at, terminal }));
+  const flags = { reason: 'enough', audience: AUDIENCE };
+  const unsignedCancel = await said((terminal) => cancelOnCluster(id, flags, { ...at, terminal }));
+  expect(unsignedCancel).toMatchObject({ code: 2, said: expect.stringContaining('add --key FILE of ana') });
+  const byAna = { ...flags, key: cluster.keyFile };
+  const cancelled = await said((terminal) => cancelOnCluster(id, byAna, { ...at, terminal }));
   expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining(`${id} is cancelled`) });
   expect(await waiting).toMatchObject({
     code: 6,
     said: expect.stringContaining('was cancelled after 0 of 2 runs: enough'),
   });
-  const again = await said((terminal) => cancelOnCluster(id, 'enough', { ...at, terminal }));
+  const again = await said((terminal) => cancelOnCluster(id, byAna, { ...at, terminal }));
   expect(again).toMatchObject({ code: 2, said: expect.stringContaining('was cancelled before') });
-  const unknown = await said((terminal) => cancelOnCluster(`ev_${'0'.repeat(32)}`, 'x', { ...at, terminal }));
+  const unknown = await said((terminal) => cancelOnCluster(`ev_${'0'.repeat(32)}`, flags, { ...at, terminal }));
   expect(unknown.code).toBe(5);
 });

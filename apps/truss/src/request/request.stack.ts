@@ -76,7 +76,13 @@ test('a cancel ends what the services run', async () => {
   const { stdout } = await asking(at, contract, { requestId: 'c', wait: false });
   const accepted = () => withDatabase(at.place, ({ topics }) => all(topics.list('eval.accepted')));
   await expect.poll(accepted, { timeout: 30_000 }).not.toEqual([]);
-  const cancelled = await said((terminal) => cancelOnCluster(stdout.trim(), 'enough', { place: at.place, terminal }));
+  const cancelled = await said((terminal) =>
+    cancelOnCluster(
+      stdout.trim(),
+      { reason: 'enough', key: at.keyFile, audience: AUDIENCE },
+      { place: at.place, terminal },
+    ),
+  );
   expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') });
   expect((await asking(at, at.write(CONSTANT))).code).toBe(0);
 });
