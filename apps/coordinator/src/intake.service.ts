@@ -4,6 +4,9 @@ import type { TopicRecord } from '#lib/event-log';
 import { type Consuming, consumeTracked, PORTS, type Ports, type Refusal } from '#lib/runtime';
 import { InTurn } from './in-turn.js';
 
+/** Requests of a partition that are judged at once. */
+const JUDGING = 256;
+
 /** Puts what is asked for on `eval.requested` on `eval.accepted`; whatever cannot be accepted goes to the dead letters. */
 @Injectable()
 export class IntakeService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -19,8 +22,9 @@ export class IntakeService implements OnApplicationBootstrap, OnApplicationShutd
       topics,
       'eval.requested',
       'intake',
-      (record, finished) => void this.take(record).then(finished, fatal),
+      (record, finished) => this.take(record).then(finished),
       fatal,
+      { most: JUDGING },
     );
   }
 

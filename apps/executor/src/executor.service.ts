@@ -17,6 +17,8 @@ import { Slots } from './slots.js';
 
 /** How long a command waits for a request that is not in the ledger yet. */
 const REQUEST_WAIT_MS = 60_000;
+/** Runs of a partition that are held at the least, with those that wait for a slot. */
+const MOST_RUNS = 64;
 
 interface Running {
   /** Leaves the run to whoever takes it up next. */
@@ -45,9 +47,20 @@ export class ExecutorService implements OnApplicationBootstrap, OnApplicationShu
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { topics, fatal } = this.ports;
-    const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
-    this.consumer = await consumeTracked(topics, 'eval.child-run.commands', 'executor', take, fatal);
+    const { topics, fatal, slots } = this.ports;
+    const take = (record: TopicRecord, finished: () => void): Promise<void> => {
+      // A copy waits with the first of its run, and holds no other run up.
+      if (this.running.has(record.key as ChildRunId)) return this.take(record, finished);
+      const run = Promise.withResolvers<void>();
+      const taken = this.take(record, () => {
+        finished();
+        run.resolve();
+      });
+      return taken.then(() => run.promise);
+    };
+    // Some may be of runs that another executor has not given up yet: there are enough others for all slots.
+    const most = Math.max(MOST_RUNS, slots * 4);
+    this.consumer = await consumeTracked(topics, 'eval.child-run.commands', 'executor', take, fatal, { most });
   }
 
   async onApplicationShutdown(): Promise<void> {

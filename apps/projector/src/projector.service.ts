@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { reportSchema } from '#lib/evaluation';
+import { type EvalAccepted, reportSchema } from '#lib/evaluation';
 import type { TopicRecord } from '#lib/event-log';
 import { type EvalRunId, toEnvelope } from '#lib/ledger';
 import { ProjectionCore, type ProjectionEffect } from '#lib/protocol';
@@ -21,6 +21,8 @@ interface Running {
   readonly core: ProjectionCore;
   /** Absent where this process keeps no views. */
   readonly feed: ViewFeed | null;
+  /** Whether the evaluation was complete when it was opened, so that nothing has to come before it is finished. */
+  readonly closed: boolean;
   readonly stop: () => void;
 }
 
@@ -31,6 +33,12 @@ interface Projecting {
   readonly finishers: (() => void)[];
   readonly running: Promise<Running>;
 }
+
+/** Evaluations of a partition that are being opened, or were found complete, at once; those that go on for days take up no room. */
+const OPENING = 64;
+
+/** How far apart the clocks of the services may be. */
+const CLOCKS_MS = 600_000;
 
 /** Folds complete evaluations into their signed reports, publishes each, and keeps the views of all. */
 @Injectable()
@@ -51,10 +59,11 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
 
   async onApplicationBootstrap(): Promise<void> {
     const { topics, fatal } = this.ports;
-    const take = (record: TopicRecord, finished: () => void) => void this.take(record, finished).catch(fatal);
-    this.consumer = await consumeTracked(topics, 'eval.accepted', 'projector', take, fatal, (partitions) =>
-      this.lost(partitions),
-    );
+    const take = (record: TopicRecord, finished: () => void) => this.take(record, finished);
+    this.consumer = await consumeTracked(topics, 'eval.accepted', 'projector', take, fatal, {
+      most: OPENING,
+      lost: (partitions) => this.lost(partitions),
+    });
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -84,9 +93,10 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     if (known !== undefined) known.finishers.push(finished);
     else if (accepted.kind === 'cancel') finished();
     else {
-      const running = this.project(id, record);
-      this.projecting.set(id, { partition: record.partition, finishers: [finished], running });
-      await running;
+      const released = Promise.withResolvers<void>();
+      const running = this.project(id, accepted, record);
+      this.projecting.set(id, { partition: record.partition, finishers: [finished, released.resolve], running });
+      if ((await running).closed) await released.promise;
     }
   }
 
@@ -105,13 +115,14 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
-  private async project(id: EvalRunId, record: TopicRecord): Promise<Running> {
+  private async project(id: EvalRunId, accepted: EvalAccepted, record: TopicRecord): Promise<Running> {
     const { ports } = this;
     const { views } = ports;
     const open = await this.views.open(id);
     const feed = views === undefined || open.rows === null ? null : new ViewFeed(open, open.rows, { ...ports, views });
     const env = () => ({ now: ports.now(), random128: ports.random128, below: ports.below });
-    const core = new ProjectionCore(id, ports.signers.projector.keyId);
+    const beginsBy = accepted.accepted_at + accepted.request.deadline_ms + CLOCKS_MS;
+    const core = new ProjectionCore(id, ports.signers.projector.keyId, undefined, beginsBy);
     let published = Promise.resolve();
     const host = new CoreHost<never, ProjectionEffect>(
       core,
@@ -136,6 +147,7 @@ export class ProjectorService implements OnApplicationBootstrap, OnApplicationSh
     return {
       core,
       feed,
+      closed: open.view.state.closed !== null,
       stop: () => {
         unsubscribe();
         host.stop();

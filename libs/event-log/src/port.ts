@@ -97,6 +97,8 @@ export interface TopicRecord {
   readonly position: number;
   readonly key: string;
   readonly value: JsonValue;
+  /** How long the value is as it lies in the log, where the adapter knows. */
+  readonly bytes?: number;
   /** The W3C `traceparent` that came with it: for traces, believed by nobody. */
   readonly trace?: string;
 }
@@ -110,11 +112,18 @@ export interface TopicHandler {
    * it is delivered again from its committed position.
    */
   lost?(partitions: readonly number[]): void;
+  /**
+   * True while there is no room for more of the partition: asked before each record. What comes then stays in the log, for this consumer alone, until
+   * `Consumer.resume`. An adapter whose readers cost no memory need not ask.
+   */
+  full?(partition: number): boolean;
 }
 
 export interface Consumer {
   /** Everything of the partition below `position` is finished: a restart of the group begins there. Never moves back. */
   commit(position: number, partition?: number): Promise<void>;
+  /** There is room again in a partition that was full; absent where the adapter never asks. */
+  resume?(partition: number): void;
   /** Nothing more is delivered from the call on; resolves when the group knows. */
   stop(): Promise<void>;
 }

@@ -148,6 +148,20 @@ export class TopicConsumer implements Consumer {
     await this.#flush();
   }
 
+  resume(partition: number): void {
+    const delivery = this.#assigned.get(partition);
+    if (this.#stopped || delivery === undefined || delivery === null || !delivery.full) return;
+    delivery.full = false;
+    this.#consumer.resume([{ topic: this.consumed.topicName, partitions: [partition] }]);
+  }
+
+  /** Whether there is no room for more: then nothing of the partition is fetched until there is. */
+  #isFull(partition: number, delivery: Delivery): boolean {
+    delivery.full = this.handler.full?.(partition) ?? false;
+    if (delivery.full) this.#consumer.pause([{ topic: this.consumed.topicName, partitions: [partition] }]);
+    return delivery.full;
+  }
+
   stop(): Promise<void> {
     this.#stopping ??= this.#leave();
     return this.#stopping;
@@ -232,12 +246,14 @@ export class TopicConsumer implements Consumer {
     try {
       for (const message of batch.messages) {
         if (!goesOn()) return;
+        // What is left of the batch is fetched again.
+        if (this.#isFull(partition, delivery)) break;
         if (!(await this.#deliver(partition, delivery, message, heartbeat, goesOn))) return;
         resolveOffset(message.offset);
       }
       // Past what the cluster keeps behind the last record: marks, and what was compacted.
       const end = Number(batch.lastOffset()) + 1;
-      if (goesOn() && end > delivery.next) delivery.passed(end - 1);
+      if (goesOn() && !delivery.full && end > delivery.next) delivery.passed(end - 1);
       left();
       if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
     } catch (error) {
@@ -381,6 +397,7 @@ export function recordOf(raw: RawRecord, value: TopicRecord['value']): TopicReco
     position: Number(message.offset),
     key: message.key?.toString() ?? '',
     value,
+    bytes: message.value?.length ?? 0,
     ...(trace === undefined ? {} : { trace: String(trace) }),
   };
   return Object.assign(record, { [RAW]: raw });

@@ -76,6 +76,7 @@ export class KafkaTopics implements Topics {
     }
     return {
       commit: (position, partition) => consumer.commit(position, partition),
+      resume: (partition) => consumer.resume(partition),
       stop: async () => {
         await consumer.stop();
         members.delete(consumer);

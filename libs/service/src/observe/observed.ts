@@ -84,6 +84,7 @@ function observedTopics(topics: Topics, tracing: Tracing, observers: readonly Ob
           for (const observer of observers) observer.lost?.(group, topic, partitions);
           handler.lost?.(partitions);
         },
+        full: (partition) => handler.full?.(partition) ?? false,
       };
       return topics.consume(topic, group, watching);
     },
