@@ -56,7 +56,7 @@ const LOSS: Readonly<Partial<Record<WireTopic, string>>> = {
 const LONGEST_DEADLINE_MS = 720 * 3_600_000;
 
 /** What the topics must be for history and promises to be kept. */
-function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
+export function settingsOf(topic: WireTopic, minInsyncReplicas: number): Settings {
   const common = {
     'min.insync.replicas': String(minInsyncReplicas),
     'unclean.leader.election.enable': 'false',
@@ -142,7 +142,10 @@ export async function checkTopics(options: CheckTopicsOptions): Promise<readonly
     const missing = WIRE_TOPICS.filter((topic) => !there.has(topicName(prefix, topic)));
     const found = WIRE_TOPICS.filter((topic) => !missing.includes(topic));
     const states = new Map((await describe(admin, prefix, found)).map((state) => [state.topic, state]));
-    const reasons = missing.map((topic) => `${topicName(prefix, topic)} is missing: run truss deploy topics`);
+    const reasons = missing.map(
+      (topic) =>
+        `${topicName(prefix, topic)} is missing: run truss deploy topics. Where it is there, give this principal the rights on it that docs/operations.md lists`,
+    );
     for (const state of states.values()) reasons.push(...unfit(state, minInsyncReplicas));
     if (states.has('eval.index'))
       reasons.push(...mismarked(states, await readDeploymentMark(options.connection, prefix)));
