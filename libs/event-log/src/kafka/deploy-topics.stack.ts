@@ -32,7 +32,7 @@ test('what differs is said and left as it is', async () => {
   expect(await check(prefix)).toEqual([]);
 });
 
-test('a ledger that would lose history is refused, with what to do', async () => {
+test('topics that would lose history, acceptances or the index are refused, with what to do', async () => {
   const prefix = `${deployment.prefix}bad.`;
   await deployTopics({ connection, prefix, partitions: 2, replication: 1, minInsyncReplicas: 1 });
   const admin = deployment.kafka.admin();
@@ -50,6 +50,8 @@ test('a ledger that would lose history is refused, with what to do', async () =>
     });
   await set('eval.ledger', { 'retention.ms': '604800000', 'retention.bytes': '1000000', 'cleanup.policy': 'compact' });
   await set('eval.attachment', { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' });
+  await set('eval.index', { 'cleanup.policy': 'delete' });
+  await set('eval.accepted', { 'retention.ms': '3600000', 'unclean.leader.election.enable': 'true' });
   await admin.createPartitions({ topicPartitions: [{ topic: `${prefix}eval.accepted`, count: 3 }] });
   await admin.disconnect();
   // A broker hears of new partitions in a moment.
@@ -60,6 +62,9 @@ test('a ledger that would lose history is refused, with what to do', async () =>
   expect(reasons).toContain('eval.ledger would lose history: retention.bytes is 1000000');
   expect(reasons).toContain('eval.ledger would lose history: cleanup.policy is compact; set it to delete');
   expect(reasons).toContain('eval.attachment would lose history: cleanup.policy is compact,delete');
+  expect(reasons).toContain('eval.index would lose where evaluations begin: cleanup.policy is delete');
+  expect(reasons).toContain('eval.accepted would lose acceptances of open evaluations: retention.ms is 3600000');
+  expect(reasons).toContain('eval.accepted may lose what it acknowledged: set unclean.leader.election.enable to false');
   expect(reasons).toContain('min.insync.replicas is 1, and the configuration asks for 2');
 });
 
