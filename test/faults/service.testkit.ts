@@ -80,7 +80,7 @@ export class Service {
     for (;;) {
       const answer = await fetch(`${await this.#url}/health/ready`).catch(() => null);
       if (answer?.status === 200) return this;
-      if (Date.now() > until)
+      if (!this.alive || Date.now() > until)
         throw new Error(`${this.name} is not ready: ${(await answer?.text()) ?? 'no answer'}\n${this.output}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }

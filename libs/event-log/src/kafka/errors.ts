@@ -43,6 +43,14 @@ export function asLogError(error: unknown, doing: string): LogError {
   if (type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE') {
     return new LogError('log_full', `a record is larger than its topic takes: ${doing} failed`, { cause: error });
   }
+  // What kafkajs makes of every refusal of a group, also of one for want of a right.
+  if (root.name === 'KafkaJSGroupCoordinatorNotFound') {
+    return new LogError(
+      'log_unreadable',
+      `the cluster could not ${doing}: it names no coordinator of the group. Unless it is just starting, give this principal the rights on groups that docs/operations.md lists`,
+      { cause: error, retryable: true },
+    );
+  }
   if (root.name === 'KafkaJSSASLAuthenticationError') {
     return new LogError('log_unreadable', `the brokers refuse the credentials: ${root.message}`, { cause: error });
   }
