@@ -59,6 +59,17 @@ describe('the projector', () => {
     expect(await world.views.report(evaluated.evaluation)).toMatchObject({ report_ref: reportRef() });
   });
 
+  test('lets an acceptance go that its owner refused, when no run of it could have any time left', async () => {
+    const world = new World();
+    await world.projector(world.views);
+    const refused = await world.accept(Date.now() - 3_600_000);
+    await expect.poll(() => world.committed, SOON).toBe(refused + 1);
+    expect(await world.published()).toEqual([]);
+    await world.accept();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(world.committed).toBe(refused + 1);
+  });
+
   test('without views reports all the same', async () => {
     const world = new World();
     await world.append(closed());

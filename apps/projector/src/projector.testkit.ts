@@ -41,10 +41,10 @@ export async function startProjector(ports: Ports): Promise<ProjectorService> {
   return service;
 }
 
-/** An acceptance of what `evaluate` makes with the seed. */
-export function acceptanceOf(evaluation: EvalRunId, seed = 1) {
+/** An acceptance of what `evaluate` makes with the seed, as of now or of another time. */
+export function acceptanceOf(evaluation: EvalRunId, seed = 1, accepted_at = Date.now()) {
   const request = requestFor(contractWith(), { requester: 'tests', request_id: `request ${seed}` });
-  return { kind: 'eval', eval_run_id: evaluation, accepted_at: 0, from: 0, request } as const;
+  return { kind: 'eval', eval_run_id: evaluation, accepted_at, from: 0, request } as const;
 }
 
 /** A log with its topics, as one process of many sees it: partitions can be taken from it and given back. */
@@ -99,9 +99,9 @@ export class ProjectorWorld {
     return service;
   }
 
-  async accept(): Promise<number> {
+  async accept(at?: number): Promise<number> {
     const { evaluation } = this.evaluated;
-    return this.open.topics.publish('eval.accepted', evaluation, acceptanceOf(evaluation));
+    return this.open.topics.publish('eval.accepted', evaluation, acceptanceOf(evaluation, 1, at));
   }
 
   async append(entries: readonly Entry[]): Promise<void> {
