@@ -63,6 +63,21 @@ test('what it held is sent again as it was read', async () => {
   expect(record).toMatchObject({ key: 'key', value: { read: 'raw' } });
 });
 
+test('what is sent again stays in its trace, and one without a trace gets none', async () => {
+  const { place, letter, topics } = clusterWith(reads);
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await letter({ headers: [{ key: 'traceparent', value: toBase64(utf8(trace)) }] });
+  await letter();
+  const traces: unknown[] = [];
+  const publish: typeof topics.publish = (topic, key, value, traced) => {
+    traces.push(traced);
+    return topics.publish(topic, key, value, traced);
+  };
+  const traced = { ...place, open: async () => ({ ...(await place.open()), topics: { ...topics, publish } }) };
+  for (const id of ['0/1', '0/2']) await retryLetter(id, { place: traced, terminal: new Said() });
+  expect(traces).toEqual([trace, undefined]);
+});
+
 test.each<[string, Readonly<Record<string, JsonValue>>, RegExp]>([
   ['what nobody can read', {}, /bytes that cannot be read \(rubbish\)/],
   ['a tombstone', { bytes: null }, /no value that could be read/],

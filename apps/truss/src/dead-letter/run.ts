@@ -58,7 +58,7 @@ export async function showLetter(id: string, { place, terminal: { out } }: Place
   });
 }
 
-/** `truss dead-letter retry`: puts the record where it came from once more, as it was. */
+/** `truss dead-letter retry`: puts the record where it came from once more, in the trace that it came with. */
 export async function retryLetter(id: string, { place, terminal: { out } }: Places): Promise<ExitCode> {
   return withDatabase(place, async (database) => {
     const letter = await letterNamed(id, database);
@@ -69,7 +69,7 @@ export async function retryLetter(id: string, { place, terminal: { out } }: Plac
       );
     }
     const value = await valueOf(letter, database);
-    await database.topics.publish(topic, letter.key, value);
+    await database.topics.publish(topic, letter.key, value, traceOf(letter));
     await out.write(`${id} is on ${topic} again. Should it be refused again, truss dead-letter list shows it.\n`);
     return EXIT.done;
   });
@@ -95,6 +95,12 @@ async function valueOf({ id, topic, content }: Letter, { decode }: ReadDatabase)
     const why = cause instanceof Error ? cause.message : String(cause);
     throw usageError(`${id} holds bytes that cannot be read (${why}): have its producer send it again`, cause);
   }
+}
+
+/** Of its headers the one that is a client's to choose; the others say when and as what it is sent, and are made anew. */
+function traceOf({ headers }: Letter): string | undefined {
+  const value = headers.find(({ key }) => key === 'traceparent')?.value ?? null;
+  return value === null ? undefined : textOf(Buffer.from(value, 'base64'));
 }
 
 function textOf(bytes: Uint8Array): string {
