@@ -96,6 +96,10 @@ export class OwnerService implements OnApplicationBootstrap, OnApplicationShutdo
     }
     const { id, accepted } = read;
     if (!this.ports.drives(id)) return;
+    if (!this.ports.log.isPlaceOf(id, record.partition)) {
+      await this.ports.topics.refuse(record, 'bad_acceptance', `partition ${record.partition} is not that of ${id}`);
+      return finished();
+    }
     if (accepted.kind === 'cancel') return this.cancel({ id, record, finished, ...accepted });
     const digest = requestDigest(accepted.request);
     const known = this.owned.get(id);

@@ -66,6 +66,8 @@ export interface EventLog {
   endFor(evaluation: EvalRunId): Promise<number>;
   /** Where `eval.index`, read to its end, says that the evaluation begins; `null` where it says nothing. */
   beginningOf(evaluation: EvalRunId): Promise<number | null>;
+  /** Whether this is the partition of the evaluation's acceptance: one that lies elsewhere would make it another owner's as well. */
+  isPlaceOf(evaluation: EvalRunId, partition: number): boolean;
   putAttachment(bytes: Uint8Array): Promise<AttachmentRef>;
   /** The bytes, checked against the hash; `null` where they are not here (any more). */
   attachment(sha256: string): Promise<Uint8Array | null>;

@@ -143,6 +143,7 @@ export function createStoreLog(store: Store, keys: KeyRing): OpenLog {
       assertOpen();
       return store.end(evaluation) === 0 ? null : 0;
     },
+    isPlaceOf: () => true,
     async putAttachment(bytes) {
       assertOpen();
       const ref = { sha256: sha256Hex(bytes), size: bytes.length };

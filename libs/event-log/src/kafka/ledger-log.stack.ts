@@ -104,6 +104,10 @@ describe('records', () => {
     const listed = await all(log.log.evaluations());
     expect(listed).toEqual(expect.arrayContaining(ids));
     expect(new Set(ids.map((id) => partitionOf(id, PARTITIONS))).size).toBeGreaterThan(1);
+    for (const id of ids) {
+      const places = [0, 1, 2].filter((partition) => log.log.isPlaceOf(id, partition));
+      expect(places).toEqual([partitionOf(id, PARTITIONS)]);
+    }
     let scanned = 0;
     for await (const page of log.scan())
       scanned += page.filter(({ evaluation }) => ids.includes(evaluation as EvalRunId)).length;

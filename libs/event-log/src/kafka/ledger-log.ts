@@ -281,6 +281,10 @@ export class LedgerLog implements EventLog {
     return this.parts.index.beginningOf(evaluation);
   }
 
+  isPlaceOf(evaluation: EvalRunId, partition: number): boolean {
+    return this.#partition(evaluation) === partition;
+  }
+
   async putAttachment(bytes: Uint8Array) {
     this.parts.life.assert();
     return this.parts.attachments.put(bytes);

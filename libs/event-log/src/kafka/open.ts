@@ -129,7 +129,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       reader.open(WIRE_TOPICS.map((topic) => topicName(prefix, topic))),
       ...(options.writes === 'when needed' ? [] : [queue.open()]),
     ]);
-    assertPartitions(reader.partitions(ledgerTopic), await index.mark());
+    assertPartitions(reader.partitions(ledgerTopic), await index.mark().catch(unreadable));
     await standing.start();
   } catch (error) {
     await close();
@@ -147,6 +147,12 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       consumers: [...topics.consumers].map(({ consumed: { topic, group }, lag }) => ({ topic, group, lag })),
     }),
   };
+}
+
+/** Whoever may not read the index, as a requester, reads no ledger either. */
+function unreadable(error: unknown): null {
+  if (error instanceof LogError && error.code === 'log_read_only') return null;
+  throw error;
 }
 
 function assertPartitions(has: number, mark: DeploymentMark | null): void {

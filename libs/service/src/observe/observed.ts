@@ -52,6 +52,7 @@ function observedLog(log: EventLog, tracing: Tracing, observers: readonly Observ
     evaluations: () => log.evaluations(),
     endFor: (evaluation) => log.endFor(evaluation),
     beginningOf: (evaluation) => log.beginningOf(evaluation),
+    isPlaceOf: (evaluation, partition) => log.isPlaceOf(evaluation, partition),
     putAttachment: (bytes) => log.putAttachment(bytes),
     attachment: (sha256) => log.attachment(sha256),
   };
