@@ -49,7 +49,7 @@ const LOOK_MS = 1_000;
 /** Evaluations whose spend is read side by side: each may be a pass over its partition. */
 const READ_AT_ONCE = 8;
 /** The request of an evaluation that is to be cancelled may be on its way. */
-const LOOKS = 5;
+const LOOKS = 3;
 
 /**
  * What each requester has open and has spent, counted from the log: acceptances, `eval.index` and the signed anchors. Several intakes may
