@@ -6,7 +6,10 @@ import type { Distributed } from '../distributed.js';
 export function checksOf(distributed: Distributed, { registry }: Config<'registry'>): Record<string, Check> {
   const { redis } = distributed;
   return {
-    kafka: () => (distributed.ready() ? null : 'is not assigned and caught up yet'),
+    kafka: () =>
+      distributed.ready()
+        ? null
+        : 'is not assigned, is not caught up, or is given nothing of what stands in its partitions',
     registry: () => pingRegistry(registry),
     ...(redis === null ? {} : { redis: async () => ((await redis.ping()) === 'PONG' ? null : 'does not answer') }),
   };
