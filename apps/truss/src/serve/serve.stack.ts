@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type EvalRunId, evalRunId } from '#lib/ledger';
-import { deployTopics } from '#lib/event-log/kafka';
+import type { Topic, TopicRecord } from '#lib/event-log';
+import { deployTopics, rebuildIndex } from '#lib/event-log/kafka';
 import { addKey, createKeys, openRequester, SERVICE_ROLES, trustFile } from '#lib/key-store';
 import { type OutsideRequest, signRequest } from '#lib/requests';
-import { deploySchemas } from '#lib/schemas';
+import { deploySchemas, openCodec } from '#lib/schemas';
 import { readConfig } from '#lib/service';
 import { BIN } from '../cli.testkit.js';
 import { type Distributed, openDistributed } from '../distributed.js';
@@ -31,6 +33,7 @@ const environment = {
   TRUSS_CACHE_DIR: join(folder, 'cache'),
   TRUSS_LEASE_TIME: '3s',
 };
+const kafka = new Kafka({ brokers, clientId: 'test', logLevel: logLevel.NOTHING });
 let cluster: Distributed;
 
 beforeAll(async () => {
@@ -146,6 +149,12 @@ async function reported(evaluation: EvalRunId): Promise<boolean> {
   return false;
 }
 
+async function listed(topic: Topic): Promise<TopicRecord[]> {
+  const records: TopicRecord[] = [];
+  for await (const record of cluster.topics.list(topic)) records.push(record);
+  return records;
+}
+
 describe('truss serve', () => {
   test('serves all roles in one process: a request comes back as a report, and SIGTERM ends it in time', async () => {
     const all = serve(SERVICE_ROLES);
@@ -220,5 +229,56 @@ describe('truss serve', () => {
     const message = await missing.url.then(String, (error: Error) => error.message);
     expect(message).toMatch(/ended with 2/);
     expect(message).toContain('truss deploy topics');
+  });
+
+  test('does not serve on an index that was lost; once it is rebuilt, a closed evaluation is answered and not run again', async () => {
+    const evaluation = evalRunId('tester', 'one process');
+    const records = async () => {
+      let count = 0;
+      for await (const _ of cluster.log.records(evaluation)) count++;
+      return count;
+    };
+    const before = await records();
+    expect(before).toBeGreaterThan(0);
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: [`${prefix}eval.index`] });
+    await expect.poll(() => admin.listTopics(), { timeout: 10_000 }).not.toContain(`${prefix}eval.index`);
+    await admin.disconnect();
+    const connection = { brokers, clientId: 'test' };
+    await deployTopics({ connection, prefix, partitions: 3, replication: 1, minInsyncReplicas: 1 });
+    const message = await serve(['coordinator']).url.then(String, (error: Error) => error.message);
+    expect(message).toMatch(/ended with 2/);
+    expect(message).toContain('run truss deploy index');
+
+    const codec = await openCodec({ registry: { url: registry }, prefix });
+    expect(await rebuildIndex({ connection, prefix, codec })).toMatchObject({ written: 3 });
+    const all = serve(SERVICE_ROLES);
+    await ready(all);
+    const reports = async () => (await listed('eval.report')).filter(({ key }) => key === evaluation);
+    const answered = (await reports()).length;
+    await ask('one process');
+    await expect.poll(async () => (await reports()).length, { timeout: 60_000 }).toBeGreaterThan(answered);
+    expect(await records()).toBe(before);
+    expect(all.lines().filter(({ msg }) => msg === 'run started')).toEqual([]);
+    await all.stop();
+  });
+
+  test('refuses an acceptance that lies in the partition of another owner', async () => {
+    const evaluation = evalRunId('tester', 'one process');
+    const accepted = (await listed('eval.accepted')).find(({ key }) => key === evaluation);
+    const codec = await openCodec({ registry: { url: registry }, prefix });
+    const value = Buffer.from(await codec.encode('eval.accepted', accepted?.value ?? null));
+    const elsewhere = ((accepted?.partition ?? 0) + 1) % 3;
+    const [coordinator, producer] = [serve(['coordinator']), kafka.producer()];
+    await producer.connect();
+    await producer.send({
+      topic: `${prefix}eval.accepted`,
+      messages: [{ key: evaluation, value, partition: elsewhere }],
+    });
+    await producer.disconnect();
+    const refused = async () => JSON.stringify(await listed('eval.dead-letter'));
+    await expect.poll(refused, { timeout: 30_000 }).toContain(`partition ${elsewhere} is not that of ${evaluation}`);
+    await coordinator.stop();
   });
 });
