@@ -33,7 +33,12 @@ export interface OpenView {
 interface Held {
   readonly open: Promise<OpenView>;
   users: number;
+  /** Drops it when nobody came back. */
+  idle?: NodeJS.Timeout;
 }
+
+/** How long the fold of an open evaluation is kept for whoever comes next. */
+const IDLE_MS = 10_000;
 
 /** The evaluations that this process follows; each is folded once, from its first record, and dropped with its last user. */
 export class EvaluationViews {
@@ -49,6 +54,7 @@ export class EvaluationViews {
       this.held.set(evaluation, held);
     }
     held.users += 1;
+    clearTimeout(held.idle);
     return held.open;
   }
 
@@ -57,6 +63,16 @@ export class EvaluationViews {
     if (held === undefined) return;
     held.users -= 1;
     if (held.users > 0) return;
+    const { live } = (await held.open).view;
+    if (held.users > 0 || this.held.get(evaluation) !== held) return;
+    if (live.parent === null || live.closed !== null) return this.drop(evaluation, held);
+    // The next run of an open evaluation is seldom far, and folding it again would take longer with each run that it has.
+    clearTimeout(held.idle);
+    held.idle = setTimeout(() => void this.drop(evaluation, held), IDLE_MS);
+    held.idle.unref();
+  }
+
+  private async drop(evaluation: EvalRunId, held: Held): Promise<void> {
     this.held.delete(evaluation);
     (await this.stopping.get(held.open))?.stop();
   }
