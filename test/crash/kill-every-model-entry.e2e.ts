@@ -3,42 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { logContract } from '../log-contract.testkit.js';
 import { scriptedEndpoint, type ScriptedEndpoint } from '../../libs/providers/src/scripted-endpoint.testkit.js';
 
 const root = mkdtempSync(join(tmpdir(), 'truss-crash-models-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-const contract = (url: string): string => `
-id = "log"
-instructions = "Append to log.txt."
-[agent]
-kind = "llm"
-provider = "main"
-tools = ["run_command"]
-[[criteria]]
-id = "made"
-kind = "match"
-file = "log.txt"
-equals = "one two"
-[[criteria]]
-id = "taste"
-kind = "review"
-question = "Is it kind?"
-[panel]
-quorum = 1
-reviewers = [ { name = "a", provider = "main" } ]
-[budget]
-max_steps = 5
-[learning]
-extractor = "llm"
-provider = "main"
-gates = ["verdict"]
-[providers.main]
-kind = "openai-compatible"
-base_url = "${url}"
-model = "test-model"
-price = { input_usd_per_mtok = 1, output_usd_per_mtok = 2 }
-`;
 
 /** Appends twice, which only comes out right where nothing that was confirmed is done again. */
 function endpoint(): Promise<ScriptedEndpoint> {
@@ -69,7 +38,7 @@ interface Outcome {
 class Attempt {
   readonly folder = mkdtempSync(join(root, 'run-'));
   private constructor(readonly endpoint: ScriptedEndpoint) {
-    writeFileSync(join(this.folder, 'contract.toml'), contract(endpoint.url));
+    writeFileSync(join(this.folder, 'contract.toml'), logContract(endpoint.url));
   }
 
   static async begin(): Promise<Attempt> {

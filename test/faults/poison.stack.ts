@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import type { EvalRunId, JsonValue } from '#lib/ledger';
 import { openCodec, type TopicCodec, WIRE_TOPICS, type WireTopic } from '#lib/schemas';
 import { askFor } from '../../apps/truss/src/request/ask.js';
@@ -47,19 +48,18 @@ async function goesOn(): Promise<void> {
   await comesOut(await at.request(contract, PLAN));
 }
 
-interface Letter {
-  readonly key: string;
-  readonly code: string;
-  readonly topic: string;
-  readonly partition: number;
-  readonly position: number;
-  readonly bytes: string | null;
-  readonly headers: JsonValue;
-}
-async function letters(topic: WireTopic): Promise<Letter[]> {
+const letter = z.object({
+  code: z.string(),
+  topic: z.string(),
+  partition: z.int(),
+  position: z.int(),
+  bytes: z.string().nullable(),
+  headers: z.json(),
+});
+async function letters(topic: WireTopic): Promise<(z.infer<typeof letter> & { readonly key: string })[]> {
   const all = await at.list('eval.dead-letter');
-  const found = all.map(({ key, value }) => Object.assign({ key }, value) as unknown as Letter);
-  const of = found.filter((letter) => letter.topic === topic);
+  const found = all.map(({ key, value }) => ({ key, ...letter.parse(value) }));
+  const of = found.filter((one) => one.topic === topic);
   return of.toSorted((a, b) => a.partition - b.partition || a.position - b.position);
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { logContract } from '../log-contract.testkit.js';
 import {
   type Asked,
   scriptedEndpoint,
@@ -142,7 +143,7 @@ export class Work {
 
   /** An agent that is a model with a tool, a model that reviews, a model that writes lessons. */
   modelContract(url: string): string {
-    return this.#write('model', { 'contract.toml': modelToml(url) });
+    return this.#write('model', { 'contract.toml': logContract(url, 'MODEL_KEY') });
   }
   /** An agent that is a program of two steps; each takes so long. */
   programContract(stepMs: number): string {
@@ -159,39 +160,6 @@ export class Work {
     return join(this.folder, name, 'contract.toml');
   }
 }
-
-const modelToml = (url: string): string => `
-id = "log"
-instructions = "Append to log.txt."
-[agent]
-kind = "llm"
-provider = "main"
-tools = ["run_command"]
-[[criteria]]
-id = "made"
-kind = "match"
-file = "log.txt"
-equals = "one two"
-[[criteria]]
-id = "taste"
-kind = "review"
-question = "Is it kind?"
-[panel]
-quorum = 1
-reviewers = [ { name = "a", provider = "main" } ]
-[budget]
-max_steps = 5
-[learning]
-extractor = "llm"
-provider = "main"
-gates = ["verdict"]
-[providers.main]
-kind = "openai-compatible"
-base_url = "${url}"
-model = "test-model"
-api_key_env = "MODEL_KEY"
-price = { input_usd_per_mtok = 1, output_usd_per_mtok = 2 }
-`;
 
 const programToml = (command: string): string => `
 id = "program"

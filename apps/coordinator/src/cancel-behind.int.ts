@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { evaluationOf } from '#lib/evaluation';
-import { createMemoryLeases, openSqliteLog, type TopicRecord, type Topics } from '#lib/event-log';
+import { openSqliteLog, type TopicRecord, type Topics } from '#lib/event-log';
 import { openTrustStore } from '#lib/ledger';
-import { EvaluationViews, type Ports } from '#lib/runtime';
+import { EvaluationViews } from '#lib/runtime';
 import { contractWith } from '../../../libs/contract/src/smallest.testkit.js';
 import { requestFor } from '../../../libs/evaluation/src/scene.testkit.js';
-import { SIGNERS, trust } from '../../../libs/verification/src/evaluation.testkit.js';
+import { testPorts } from '../../../libs/runtime/src/ports.testkit.js';
+import { trust } from '../../../libs/verification/src/evaluation.testkit.js';
 import { OwnerService } from './owner.service.js';
 
 /** More than are opened at once. */
@@ -41,27 +42,14 @@ test('a cancel behind more open evaluations than are opened at once is heard', a
   const open = openSqliteLog({ file: join(folder, 'truss.db'), keys, mode: 'drive' });
   const failures: unknown[] = [];
   let waited = false;
-  const ports: Ports = {
+  const ports = testPorts({
     log: open.log,
     topics: bounded(open.topics, () => {
       waited = true;
     }),
     keys,
     fatal: (error) => failures.push(error),
-    leases: createMemoryLeases(() => performance.now()),
-    signers: SIGNERS,
-    trustStore: { sha256: '0'.repeat(64), size: 0 },
-    contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
-    requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
-    models: { env: {} },
-    software: { truss: '0', node: '24' },
-    leaseMs: 10_000,
-    slots: 1,
-    drives: () => true,
-    now: () => Date.now(),
-    random128: () => crypto.randomUUID().replaceAll('-', ''),
-    below: (bound) => Math.floor(Math.random() * bound),
-  };
+  });
   const ids: string[] = [];
   for (let n = 0; n < OPEN; n++) {
     const request = requestFor(contractWith(), { request_id: `request ${n}`, deadline_ms: 3_600_000 });

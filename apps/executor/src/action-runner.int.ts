@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createMemoryLeases, openSqliteLog, type TopicRecord } from '#lib/event-log';
+import { openSqliteLog, type TopicRecord } from '#lib/event-log';
 import { type ChildRunId, type Entry, isChildRunId, openTrustStore, signDraft } from '#lib/ledger';
 import type { RunEvent } from '#lib/protocol';
-import { EvaluationViews, type OpenView, type Ports } from '#lib/runtime';
+import { EvaluationViews, type OpenView } from '#lib/runtime';
+import { testPorts } from '../../../libs/runtime/src/ports.testkit.js';
 import { type Evaluated, evaluate, SIGNERS, trust } from '../../../libs/verification/src/evaluation.testkit.js';
 import { ActionRunner } from './action-runner.js';
 import { FileHints } from './file-hints.js';
@@ -46,13 +47,10 @@ async function world(files: (world: { takeOver: () => Promise<void> }) => Promis
   };
   let late = 0;
   const failures: unknown[] = [];
-  const ports: Ports = {
+  const ports = testPorts({
     log,
     topics,
     keys,
-    leases: createMemoryLeases(() => performance.now()),
-    signers: SIGNERS,
-    trustStore: { sha256: '0'.repeat(64), size: 0 },
     contracts: {
       fetch: async () => {
         late += await files({ takeOver });
@@ -60,17 +58,11 @@ async function world(files: (world: { takeOver: () => Promise<void> }) => Promis
       locate: () => null,
       whyNot: () => null,
     },
-    requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
-    models: { env: {} },
-    software: { truss: '0', node: '24' },
     leaseMs: 60_000,
-    slots: 1,
-    drives: () => true,
     now: () => Date.now() + late,
-    random128: () => crypto.randomUUID().replaceAll('-', ''),
     below: () => 0,
     fatal: (error) => failures.push(error),
-  };
+  });
   const open = await new EvaluationViews(ports).open(evaluated.evaluation);
   return { ports, open, takeOver, failures };
 }

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createMemoryLeases, openSqliteLog, type TopicHandler, type TopicRecord, type Topics } from '#lib/event-log';
+import { openSqliteLog, type TopicHandler, type TopicRecord, type Topics } from '#lib/event-log';
 import { type Entry, type EvalRunId, openTrustStore } from '#lib/ledger';
 import { EvaluationViews, type Ports } from '#lib/runtime';
 import type { ViewWriter } from '#lib/views';
 import { contractWith } from '../../../libs/contract/src/smallest.testkit.js';
+import { testPorts } from '../../../libs/runtime/src/ports.testkit.js';
 import { requestFor } from '../../../libs/evaluation/src/scene.testkit.js';
-import { type Evaluated, SIGNERS, trust } from '../../../libs/verification/src/evaluation.testkit.js';
+import { type Evaluated, trust } from '../../../libs/verification/src/evaluation.testkit.js';
 import { ProjectorService } from './projector.service.js';
 
 /** What a projector needs of the world, and as little of the rest as can be. */
@@ -15,23 +16,7 @@ export function projectorPorts(
   part: Pick<Ports, 'log' | 'topics' | 'keys' | 'fatal'> & { readonly views: ViewWriter | null },
 ): Ports {
   const { views, ...given } = part;
-  return {
-    ...given,
-    leases: createMemoryLeases(() => performance.now()),
-    ...(views === null ? {} : { views }),
-    signers: SIGNERS,
-    trustStore: { sha256: '0'.repeat(64), size: 0 },
-    contracts: { fetch: async () => {}, locate: () => null, whyNot: () => null },
-    requests: { resolve: () => Promise.reject(new Error('no intake here')), admit: async () => null },
-    models: { env: {} },
-    software: { truss: '0', node: '24' },
-    leaseMs: 1_000,
-    slots: 1,
-    drives: () => true,
-    now: () => Date.now(),
-    random128: () => crypto.randomUUID().replaceAll('-', ''),
-    below: (bound) => Math.floor(Math.random() * bound),
-  };
+  return testPorts({ ...given, ...(views === null ? {} : { views }) });
 }
 
 /** Serves as a projector; whoever starts it shuts it down. */

@@ -50,8 +50,11 @@ export class EvaluationViews {
   async open(evaluation: EvalRunId): Promise<OpenView> {
     let held = this.held.get(evaluation);
     if (held === undefined) {
-      held = { open: this.follow(evaluation), users: 0 };
-      this.held.set(evaluation, held);
+      const made: Held = { open: this.follow(evaluation), users: 0 };
+      // Whoever asks after a failure asks the log anew.
+      made.open.catch(() => this.held.get(evaluation) === made && this.held.delete(evaluation));
+      this.held.set(evaluation, made);
+      held = made;
     }
     held.users += 1;
     clearTimeout(held.idle);

@@ -16,6 +16,7 @@ import { openTrustStore, trustStoreBytes } from '#lib/ledger';
 import { type OutsideOptions, outsideRequests, quotaDefaults } from '#lib/requests';
 import { type Ports, RuntimeModule } from '#lib/runtime';
 import { createMemoryLog, MemoryStore } from '../../../../libs/event-log/src/memory-log.testkit.js';
+import { constant } from '../../../../libs/requests/src/requests.testkit.js';
 import type { ReadDatabase } from '../database.js';
 import type { Place } from '../place.js';
 import { SOFTWARE } from '../software.js';
@@ -175,19 +176,4 @@ timeout = "60s"
   'work/notes.txt': 'yes\n',
 } as const;
 
-export const CONSTANT = {
-  'contract.toml': `id = "constant"
-instructions = "Answer."
-[agent]
-kind = "fixed"
-answer_text = "yes"
-[[criteria]]
-id = "yes"
-kind = "match"
-file = "answer.txt"
-equals = "yes"
-[budget]
-max_steps = 100
-timeout = "60s"
-`,
-} as const;
+export const CONSTANT = { 'contract.toml': constant() } as const;

@@ -1,13 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
-import {
-  emptyChains,
-  type EvalRunId,
-  isEvalRunId,
-  type KeyRing,
-  openEntryAsync,
-  type SignedDraft,
-  type SignedEntry,
-} from '#lib/ledger';
+import { emptyChains, type EvalRunId, type SignedDraft } from '#lib/ledger';
 import { closed } from '../group-commit.js';
 import {
   type AppendAnswer,
@@ -15,33 +7,24 @@ import {
   type Following,
   LogError,
   type LogListener,
+  type LogRecord,
   type ScannedRecord,
 } from '../port.js';
 import { assertSigned } from '../store-log.js';
 import type { Attachments } from './attachments.js';
-import type { Decoding } from './decoding.js';
-import type { DirectReader } from './direct.js';
-import type { Ends } from './ends.js';
 import { FoldTail } from './fold-tail.js';
-import type { IndexReader } from './index-reader.js';
-import { partitionOf } from './names.js';
+import { LedgerReader, type ReaderParts } from './ledger-reader.js';
 import type { KafkaObserver } from './observer.js';
 import type { PinnedKeys } from './pinned-keys.js';
 import type { Life } from './retry.js';
-import { pages, Scans } from './scans.js';
+import { Scans } from './scans.js';
 import type { Sender } from './sender.js';
 import type { StandingReader } from './standing-reader.js';
 
-export interface LedgerParts {
-  readonly topic: string;
-  readonly keys: KeyRing;
+export interface LedgerParts extends ReaderParts {
   readonly life: Life;
-  readonly reader: DirectReader;
-  readonly ends: Ends;
-  readonly decoding: Decoding;
   readonly sender: Sender;
   readonly attachments: Attachments;
-  readonly index: IndexReader;
   readonly pinned: PinnedKeys;
   readonly observer: KafkaObserver;
   readonly fatal: (error: unknown) => void;
@@ -68,10 +51,12 @@ export class LedgerLog implements EventLog {
   /** The tails that take live records. */
   readonly #live = new Map<string, FoldTail>();
   readonly #scans: Scans;
+  readonly #ledger: LedgerReader;
   #standing: StandingReader | null = null;
 
   constructor(private readonly parts: LedgerParts) {
     this.#scans = new Scans(parts.reader, parts.topic);
+    this.#ledger = new LedgerReader(parts);
   }
 
   /** Gives it the reader that calls `take`. */
@@ -207,73 +192,25 @@ export class LedgerLog implements EventLog {
     tail.add(follower);
   }
 
-  async *records(evaluation: EvalRunId): AsyncGenerator<{ position: number; record: ScannedRecord['record'] }> {
-    const { ends, topic, index, life } = this.parts;
-    life.assert();
-    const partition = this.#partition(evaluation);
-    const indexed = (await index.beginningOf(evaluation)) ?? 0;
-    const end = await ends.of(topic, partition);
-    const said = indexed > end ? 0 : indexed;
-    let believed = said === 0;
-    for await (const record of this.#recordsOf(evaluation, said, end)) {
-      believed ||= await this.#isGenesis(evaluation, record.record);
-      if (!believed) return yield* this.#recordsOf(evaluation, 0, end);
-      yield record;
-    }
-  }
-
-  async *#recordsOf(evaluation: EvalRunId, from: number, end: number) {
-    const { reader, topic, decoding } = this.parts;
-    for await (const page of pages(reader, topic, this.#partition(evaluation), from, end)) {
-      for (const { offset, key, value } of page) {
-        if (String(key) === evaluation) yield { position: Number(offset), record: await decoding.entry(value) };
-      }
-    }
-  }
-
-  /** Whether the evaluation begins with this record, so that what stands before it may be passed over. */
-  async #isGenesis(evaluation: EvalRunId, record: SignedEntry): Promise<boolean> {
-    const opened = await openEntryAsync(record, this.parts.keys);
-    if (opened.kind !== 'entry') return false;
-    const { eval: its, ledger, seq } = opened.entry;
-    return its === evaluation && ledger === its && seq === 0;
+  async *records(evaluation: EvalRunId): AsyncGenerator<LogRecord> {
+    this.parts.life.assert();
+    yield* this.#ledger.records(evaluation);
   }
 
   /** All records of the ledger that are there now, in log order within an evaluation: a page at a time. */
   async *scan(): AsyncGenerator<readonly ScannedRecord[]> {
-    const { decoding } = this.parts;
-    for await (const page of this.#everything()) {
-      yield await Promise.all(
-        page.map(async ({ offset, key, value }) => ({
-          evaluation: String(key),
-          position: Number(offset),
-          record: await decoding.entry(value),
-        })),
-      );
-    }
+    this.parts.life.assert();
+    yield* this.#ledger.scan();
   }
 
   async *evaluations(): AsyncGenerator<EvalRunId> {
-    const first = new Map<EvalRunId, number>();
-    for await (const page of this.#everything()) {
-      for (const { key, timestamp } of page) {
-        const id = String(key);
-        if (isEvalRunId(id) && !first.has(id)) first.set(id, Number(timestamp));
-      }
-    }
-    yield* [...first].toSorted(([, a], [, b]) => a - b).map(([id]) => id);
-  }
-
-  async *#everything(): AsyncGenerator<readonly KafkaMessage[]> {
-    const { reader, ends, topic, life } = this.parts;
-    life.assert();
-    const last = await ends.all(topic);
-    for (const [partition, end] of last.entries()) yield* pages(reader, topic, partition, 0, end);
+    this.parts.life.assert();
+    yield* this.#ledger.evaluations();
   }
 
   async endFor(evaluation: EvalRunId): Promise<number> {
     this.parts.life.assert();
-    return this.parts.ends.of(this.parts.topic, this.#partition(evaluation));
+    return this.parts.ends.of(this.parts.topic, this.#ledger.partition(evaluation));
   }
 
   async beginningOf(evaluation: EvalRunId): Promise<number | null> {
@@ -282,7 +219,7 @@ export class LedgerLog implements EventLog {
   }
 
   isPlaceOf(evaluation: EvalRunId, partition: number): boolean {
-    return this.#partition(evaluation) === partition;
+    return this.#ledger.partition(evaluation) === partition;
   }
 
   async putAttachment(bytes: Uint8Array) {
@@ -295,15 +232,11 @@ export class LedgerLog implements EventLog {
     return this.parts.attachments.get(sha256);
   }
 
-  #partition(evaluation: EvalRunId): number {
-    return partitionOf(evaluation, this.parts.reader.partitions(this.parts.topic));
-  }
-
   #use(evaluation: EvalRunId): Held {
     let held = this.#held.get(evaluation);
     if (held === undefined) {
       const { keys, decoding, observer, attachments, pinned, life, fatal } = this.parts;
-      const tail = new FoldTail(evaluation, this.#partition(evaluation), {
+      const tail = new FoldTail(evaluation, this.#ledger.partition(evaluation), {
         keys,
         decoding,
         observer,
@@ -364,7 +297,10 @@ export class LedgerLog implements EventLog {
     await this.#scans.read(tail.partition, tail.evaluation, tail.from, until, async (records) => {
       if (!begun) return;
       if (!believed)
-        begun = await this.#isGenesis(tail.evaluation, await this.parts.decoding.entry(records[0]?.value ?? null));
+        begun = await this.#ledger.isGenesis(
+          tail.evaluation,
+          await this.parts.decoding.entry(records[0]?.value ?? null),
+        );
       believed = true;
       if (begun) await tail.history(records);
     });

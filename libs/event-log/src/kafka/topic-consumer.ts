@@ -3,14 +3,16 @@ import type { Consumer as KafkaConsumer, EachBatchPayload, Kafka, KafkaMessage }
 import { SchemaError, type WireTopic } from '#lib/schemas';
 import type { JsonValue } from '#lib/ledger';
 import { tell } from '../listening.js';
-import type { Consumer, Topic, TopicHandler, TopicRecord } from '../port.js';
-import { type DeadLetters, RAW, type RawRecord } from './dead-letters.js';
+import type { Consumer, TopicHandler, TopicRecord } from '../port.js';
+import { Commits } from './commits.js';
+import type { DeadLetters } from './dead-letters.js';
 import type { Decoding } from './decoding.js';
 import { Delivery } from './delivery.js';
 import type { DirectReader } from './direct.js';
-import { asLogError, isPassing, protocolCode } from './errors.js';
+import { asLogError } from './errors.js';
 import type { KafkaObserver } from './observer.js';
-import { type Life, waitAgain } from './retry.js';
+import type { Life } from './retry.js';
+import { rawOf, recordOf } from './topic-record.js';
 
 export interface ConsumerParts {
   readonly kafka: Kafka;
@@ -38,8 +40,6 @@ const REBALANCE_MS = 15_000;
 /** A consumer that stops waits for its fetch. */
 const WAIT_MS = 700;
 const BEAT_MS = 500;
-/** A position waits so long for others to be committed with it: a restart only does again what lies between. */
-const COMMIT_MS = 20;
 /** What is finished is committed when it stops; after so long the next member does it again. */
 const LAST_COMMIT_MS = 3_000;
 /** Records that are there, and not delivered for so long, are held up by something. */
@@ -51,14 +51,13 @@ const STALLED_MS = 8_000;
  */
 export class TopicConsumer implements Consumer {
   readonly #consumer: KafkaConsumer;
+  readonly #commits: Commits;
   /** Partitions that are this member's; `null` until it is known where to begin. */
   #assigned = new Map<number, Delivery | null>();
   #member = '';
   #joined: (() => void) | null = null;
   #refused: ((error: unknown) => void) | null = null;
   #stopping: Promise<void> | null = null;
-  #committing: Promise<void> | null = null;
-  #dirty = false;
   #down = false;
 
   constructor(
@@ -77,6 +76,14 @@ export class TopicConsumer implements Consumer {
       readUncommitted: true,
       metadataMaxAge: 60_000,
       retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: async () => !this.#stopped },
+    });
+    this.#commits = new Commits({
+      ...consumed,
+      consumer: this.#consumer,
+      life: parts.life,
+      observer: parts.observer,
+      assigned: () => this.#assigned,
+      stopping: () => this.#stopping !== null,
     });
   }
 
@@ -145,7 +152,7 @@ export class TopicConsumer implements Consumer {
     // What is another's is for the other to finish.
     if (delivery === undefined || delivery === null) return;
     delivery.finish(position);
-    await this.#flush();
+    await this.#commits.flush();
   }
 
   resume(partition: number): void {
@@ -168,7 +175,7 @@ export class TopicConsumer implements Consumer {
   }
 
   async #leave(): Promise<void> {
-    await Promise.race([this.#flush().catch(() => {}), sleep(LAST_COMMIT_MS)]);
+    await Promise.race([this.#commits.flush().catch(() => {}), sleep(LAST_COMMIT_MS)]);
     this.#assigned = new Map();
     await this.#consumer.disconnect().catch(() => {});
   }
@@ -190,7 +197,7 @@ export class TopicConsumer implements Consumer {
       this.#consumer.pause([{ topic: this.consumed.topicName, partitions: [...fresh, ...pending] }]);
       void this.#locate([...fresh, ...pending], member);
     }
-    if (this.#dirty) void this.#flush().catch(() => {});
+    if (this.#commits.pending) void this.#commits.flush().catch(() => {});
   }
 
   #began(): void {
@@ -255,7 +262,7 @@ export class TopicConsumer implements Consumer {
       const end = Number(batch.lastOffset()) + 1;
       if (goesOn() && !delivery.full && end > delivery.next) delivery.passed(end - 1);
       left();
-      if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
+      if (delivery.finished > delivery.committed) void this.#commits.flush().catch(() => {});
     } catch (error) {
       if (!this.#stopped) this.parts.fatal(error);
     }
@@ -266,7 +273,7 @@ export class TopicConsumer implements Consumer {
     const delivery = this.#assigned.get(partition);
     if (delivery === undefined || delivery === null || first !== String(delivery.next)) return;
     delivery.passed(Number(last));
-    if (delivery.finished > delivery.committed) void this.#flush().catch(() => {});
+    if (delivery.finished > delivery.committed) void this.#commits.flush().catch(() => {});
   }
 
   /** The cluster has no such offset any more, or kafkajs went elsewhere. */
@@ -314,53 +321,6 @@ export class TopicConsumer implements Consumer {
     }
     return true;
   }
-
-  /** One commit at a time, of everything that is finished by then. */
-  async #flush(): Promise<void> {
-    this.#dirty = true;
-    while (this.#dirty) {
-      if (this.#committing !== null) {
-        await this.#committing;
-        continue;
-      }
-      this.#committing = this.#soon().finally(() => {
-        this.#committing = null;
-      });
-      await this.#committing;
-    }
-  }
-
-  async #soon(): Promise<void> {
-    if (this.#stopping === null) await sleep(COMMIT_MS);
-    this.#dirty = false;
-    await this.#commit();
-  }
-
-  async #commit(): Promise<void> {
-    const { topicName: topic } = this.consumed;
-    for (let attempt = 0; !this.parts.life.over; attempt++) {
-      const behind = [...this.#assigned].flatMap(([partition, delivery]) =>
-        delivery !== null && delivery.finished > delivery.committed
-          ? [{ partition, delivery, to: delivery.finished }]
-          : [],
-      );
-      if (behind.length === 0) return;
-      try {
-        await this.#consumer.commitOffsets(
-          behind.map(({ partition, to }) => ({ topic, partition, offset: String(to) })),
-        );
-        for (const { delivery, to } of behind) delivery.committed = Math.max(delivery.committed, to);
-        return;
-      } catch (error) {
-        if (this.#stopping !== null && attempt > 0) return;
-        this.parts.observer.trouble?.('commit', error);
-        if (!isPassing(error) && protocolCode(error).endsWith('AUTHORIZATION_FAILED')) {
-          throw asLogError(error, `commit in group ${this.consumed.group}`);
-        }
-        await waitAgain(attempt + 2);
-      }
-    }
-  }
 }
 
 /** Waits for something, and keeps the membership alive meanwhile. */
@@ -372,35 +332,6 @@ async function beating<T>(work: Promise<T>, heartbeat: () => Promise<void>): Pro
   } finally {
     clearInterval(timer);
   }
-}
-
-/** A copy: the client's buffers hold all that was fetched with it. */
-export function rawOf(topic: WireTopic, partition: number, { key, value, headers, offset }: KafkaMessage): RawRecord {
-  return {
-    topic,
-    partition,
-    message: {
-      key: key === null ? null : Buffer.from(key),
-      value: value === null ? null : Buffer.from(value),
-      offset,
-      ...(headers === undefined ? {} : { headers }),
-    },
-  };
-}
-
-export function recordOf(raw: RawRecord, value: TopicRecord['value']): TopicRecord {
-  const { topic, partition, message } = raw;
-  const trace = message.headers?.['traceparent'];
-  const record = {
-    topic: topic as Topic,
-    partition,
-    position: Number(message.offset),
-    key: message.key?.toString() ?? '',
-    value,
-    bytes: message.value?.length ?? 0,
-    ...(trace === undefined ? {} : { trace: String(trace) }),
-  };
-  return Object.assign(record, { [RAW]: raw });
 }
 
 /** The offset that the batch was asked for. kafkajs has it on its batches, and not in its types. */

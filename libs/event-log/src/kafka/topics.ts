@@ -7,7 +7,8 @@ import { LagWatch } from './lag-watch.js';
 import { topicName } from './names.js';
 import { pages } from './scans.js';
 import type { Sender } from './sender.js';
-import { type ConsumerParts, rawOf, recordOf, TopicConsumer } from './topic-consumer.js';
+import { type ConsumerParts, TopicConsumer } from './topic-consumer.js';
+import { rawOf, recordOf } from './topic-record.js';
 
 export interface TopicsParts extends ConsumerParts {
   readonly prefix: string;
