@@ -23,7 +23,13 @@ function interleaved(...runs: readonly Evaluated[]): ScannedRecord[] {
   return mixed;
 }
 
-async function replayed(log: readonly ScannedRecord[], linger = 5, batch = 3): Promise<VerificationResult[]> {
+async function replayed(
+  log: readonly ScannedRecord[],
+  linger = 5,
+  batch = 3,
+  /** Told of how many records were read, and of each evaluation, as they come. */
+  heard: (said: string | number) => void = () => {},
+): Promise<VerificationResult[]> {
   async function* scan(): AsyncGenerator<ScannedRecord[]> {
     for (let at = 0; at < log.length; at += batch) yield log.slice(at, at + batch);
   }
@@ -45,8 +51,12 @@ async function replayed(log: readonly ScannedRecord[], linger = 5, batch = 3): P
       }[],
     ) => checks.map(({ key, message, signature }) => key.verify(message, signature)),
     linger,
+    progress: heard,
   };
-  for await (const result of replay(input)) results.push(result);
+  for await (const result of replay(input)) {
+    heard(result.evaluation);
+    results.push(result);
+  }
   return results;
 }
 
@@ -65,9 +75,13 @@ describe('a replay of a log', () => {
   });
 
   test('tells of an evaluation once it ended, and not only when the log does', async () => {
-    const log = [...interleaved(one), ...interleaved(two)];
-    const results = replayed(log);
-    expect(told(await results)[0]).toEqual([one.evaluation, 'valid']);
+    const [first, second] = [interleaved(one), interleaved(two)];
+    const told: (string | number)[] = [];
+    const log = [...first, ...second];
+    await replayed(log, 5, 3, (said) => told.push(said));
+    const at = told.indexOf(one.evaluation);
+    expect(told[at - 1]).toBeLessThan(log.length);
+    expect(told.indexOf(two.evaluation)).toBeGreaterThan(at);
   });
 
   test('reads an evaluation again that gets a record after it was done with, and finds what is in it', async () => {
